@@ -117,13 +117,12 @@ def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
     from validate.figures.paper import FIGURES
 
-    monkeypatch.setattr("validate.report.figure.FIGURES", {3: FIGURES[3]})
+    monkeypatch.setattr("validate.report.figures.FIGURES", {3: FIGURES[3]})
 
 
 @pytest.fixture
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave pictures blank where they are not the point: laying one out and drawing it takes a second."""
-    monkeypatch.setattr("validate.figures.style.fix_layout", lambda figure: None)
     monkeypatch.setattr("validate.figures.style._Figure.draw", lambda figure, renderer: None)
 
 

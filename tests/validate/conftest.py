@@ -68,7 +68,6 @@ def report(settings: list[Setting]) -> Report:
 def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report's folder; its SVG files are blank, which a report of its own and the figures' tests draw."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "validate.report.figure.rendered", lambda *args: b"" if "svg" in args else rendered(*args)
-        )
+        blank = lambda *args: b"" if "svg" in args else rendered(*args)  # noqa: E731
+        patch.setattr("validate.figures.sheet.rendered", blank)
         return report.write(tmp_path_factory.mktemp("report"))[0].parent

@@ -30,7 +30,7 @@ from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import from_uniform
 from validate.report import Report
-from validate.report.figure import MOST_SETTINGS, draw_paper_figures
+from validate.report.figures import MOST_SETTINGS, paper_figures
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
 
@@ -153,10 +153,10 @@ def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
     reasons = {f.number: f.reason for f in report.not_drawn}
     assert "about Transformers" in reasons[5]
     one = list(report.settings[-1].runs)
-    reasons = {f.number: f.reason for f in draw_paper_figures(one)[1]}
-    assert "several γ" in reasons[10]
+    reasons = {f.number: f.reason for f in paper_figures(one)[1]}
+    assert "several values of γ" in reasons[10]
     many = [_with_rate(one[0], 0.1 + 0.05 * i) for i in range(MOST_SETTINGS + 1)]
-    drawn, missing = draw_paper_figures(many)
+    drawn, missing = paper_figures(many)
     assert not drawn
     assert all("name fewer runs" in f.reason for f in missing)
 

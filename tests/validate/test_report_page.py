@@ -12,7 +12,7 @@ from validate.commands.compare import print_comparison
 from validate.judge.groups import Setting, group_runs
 from validate.judge.lists import judge_demo
 from validate.report import Report
-from validate.report.figure import NotDrawn
+from validate.report.figures import NotDrawn
 from validate.report.page import page, render
 
 MARKUP = '<script>alert("x")</script> & <b>'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
 
 from theory import InputError
 from theory.checked import checked
@@ -26,11 +27,8 @@ EMBEDDINGS = (
 READOUTS = ("lm_head.weight", "embed_out.weight", "output.weight", "head.weight")
 """Usual names of read-outs with one row per token; without one a model is tied."""
 INDEX = ".safetensors.index.json"
-_DTYPES = {
-    **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16},
-    **{"F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
-}
 _LARGEST_HEADER = 100_000_000
+_DAMAGED = (ValueError, AttributeError, TypeError, KeyError, RecursionError, OverflowError, OSError)
 
 
 @checked
@@ -49,12 +47,9 @@ def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float
 
 
 class Checkpoint:
-    """The tensors of a checkpoint by name, in one file or several.
+    """The tensors of a checkpoint by name, in one file or several; see ``read_embedding`` for its path.
 
-    Parameters
-    ----------
-    path : path or file
-        See ``read_embedding``; at once it is only read which tensors there are.
+    At once it is only read which tensors there are.
     """
 
     def __init__(self, path: Any) -> None:
@@ -69,8 +64,7 @@ class Checkpoint:
             # Parts lie beside their index, whatever it says.
             self._files = {tensor: source.parent / Path(part).name for tensor, part in parts.items()}
         else:
-            with _opened(source) as file:
-                self._files = dict.fromkeys(_header(file, self.name)[0], source)
+            self._files = dict.fromkeys(self._read(source), source)
 
     @property
     def readout(self) -> str | None:
@@ -80,18 +74,35 @@ class Checkpoint:
     def matrix(self, tensor: str | None = None) -> npt.NDArray[np.float64]:
         """Return a matrix by its name; by default the only one that embeddings are usually called."""
         names = sorted(self._files)
-        if tensor is None:
-            known = [name for name in EMBEDDINGS if name in self._files]
-            if len(known) != 1:
-                problem = (
-                    "several may be the embedding" if known else "none is called as embeddings usually are"
-                )
-                raise InputError("tensor", None, problem, f"name one of {', '.join((known or names)[:12])}")
-            tensor = known[0]
-        elif tensor not in self._files:
-            raise unknown_name("tensor", tensor, names)
-        with _opened(self._files[tensor]) as file:
-            return as_matrix_of_rows(f"{self.name}: {tensor}", _read(file, tensor, self.name))
+        known = [name for name in EMBEDDINGS if name in self._files]
+        if tensor is None and len(known) != 1:
+            problem = "several may be the embedding" if known else "none is called as embeddings usually are"
+            raise InputError("tensor", None, problem, f"name one of {', '.join((known or names)[:12])}")
+        chosen = known[0] if tensor is None else tensor
+        if chosen not in self._files:
+            raise unknown_name("tensor", chosen, names)
+        matrix = self._read(self._files[chosen], chosen)[chosen]
+        return as_matrix_of_rows(f"{self.name}: {chosen}", matrix)
+
+    def _read(self, source: Any, tensor: str = "") -> dict[str, Any]:
+        """Return a file's header, or one tensor by its name."""
+        with _opened(source) as file:
+            try:
+                file.seek(0)
+                size = int.from_bytes(file.read(8), "little")
+                header: dict[str, Any] = json.loads(file.read(min(size, _LARGEST_HEADER)))
+                header.pop("__metadata__", None)
+                offsets = {name: tuple(map(int, entry["data_offsets"])) for name, entry in header.items()}
+                if not tensor:
+                    return header
+                # A file of this tensor alone, which the library reads and checks.
+                first, end = offsets[tensor]
+                alone = json.dumps({tensor: header[tensor] | {"data_offsets": [0, end - first]}}).encode()
+                file.seek(8 + size + first)
+                return load(len(alone).to_bytes(8, "little") + alone + file.read(end - first))
+            except (*_DAMAGED, SafetensorError):
+                problem, remedy = "not a safetensors file of floating-point tensors", "save it again"
+                raise InputError("path", self.name, problem, remedy) from None
 
 
 @contextmanager
@@ -101,38 +112,6 @@ def _opened(file: Any) -> Iterator[BinaryIO]:
             yield opened
     else:
         yield file
-
-
-def _header(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
-    """Return what a safetensors file says of its tensors, and where their bytes begin."""
-    file.seek(0)
-    size = int.from_bytes(file.read(8), "little")
-    try:
-        header: dict[str, Any] = json.loads(file.read(min(size, _LARGEST_HEADER)))
-        header.pop("__metadata__", None)
-        if not all(isinstance(entry["data_offsets"], list) for entry in header.values()):
-            raise ValueError
-    except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
-        raise _broken(name) from None
-    return header, 8 + size
-
-
-def _read(file: BinaryIO, tensor: str, name: str) -> torch.Tensor:
-    header, start = _header(file, name)
-    try:
-        entry = header[tensor]
-        first, end = entry["data_offsets"]
-        dtype, shape = _DTYPES[entry["dtype"]], tuple(map(int, entry["shape"]))
-        if end - first != math.prod(shape) * dtype.itemsize or min(first, *shape) < 0:
-            raise ValueError
-        file.seek(start + first)
-        return torch.frombuffer(bytearray(file.read(end - first)), dtype=dtype).reshape(shape)
-    except (ValueError, TypeError, KeyError, RuntimeError, OSError):
-        raise _broken(name) from None
-
-
-def _broken(name: str) -> InputError:
-    return InputError("path", name, "not a safetensors file of floating-point tensors", "save it again")
 
 
 def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:

@@ -17,7 +17,6 @@ from validate.judge.outcome import Outcome
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
-from validate.report.figure import ReportFigure
 from validate.terminal.tables import Table
 
 Line = dict[str, Any]
@@ -133,12 +132,11 @@ class LanguageComparison:
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         runs = [run for s in self.settings for run in s.runs]
-        figures = [
-            ReportFigure.of(figure.build(runs), f"Fig. {figure.number}: {figure.title}")
-            for figure in (FIGURES[number] for number in (1, 7, 14))
-        ]
+        figures = {FIGURES[number]: FIGURES[number].build(runs) for number in (1, 7, 14)}
+        for figure, sheet in figures.items():
+            sheet.title = f"Fig. {figure.number}: {figure.title}"
         title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
-        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], figures)
+        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], [*figures.values()])
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -20,13 +21,10 @@ from theory import InputError, Task, corpus_gram, label_distribution
 from theory.checked import Between, Size, checked
 from theory.reading import as_path
 from validate.corpus.association import associate_rows
-from validate.corpus.callbacks import imported, lightning_callback, transformers_callback
 from validate.corpus.embedding import counts_and_control, token_sets
 from validate.observe import effective_rank
 from validate.scales.rates import rate_of
 from validate.sweeps.table import write_table
-
-Losses = Mapping[str, Callable[[], float]]
 
 
 class Recorder:
@@ -81,22 +79,19 @@ class Recorder:
         seed: Annotated[int, Between(0)] = 0,
     ) -> None:
         self.model, self.every, self.rows = model, every, list[dict[str, float]]()
-        self._losses: Losses = losses or {}
-        if not all(callable(loss) for loss in self._losses.values()):
-            raise InputError("losses", losses, "not callables by name", 'give {"test": lambda: ...}')
-        self._noted: dict[str, float] = {}
-        self._columns: dict[str, None] = {}
-        self._file = None if out is None else OutputFile(as_path("out", out), overwrite=overwrite)
+        self._losses, self._noted = losses or {}, dict[str, float]()
+        self._file = None if out is None else as_path("out", out)
+        self._overwrite, self._columns = overwrite, dict[str, float | None]()
         if self._file is not None:
-            if self._file.path.suffix not in (".csv", ".parquet"):
+            if self._file.suffix not in (".csv", ".parquet"):
                 remedy = "give a file that ends in .csv or .parquet"
-                raise InputError("out", str(self._file.path), "unknown kind of table", remedy)
-            self._file.check()
-            if self._file.path.suffix == ".parquet":
+                raise InputError("out", str(self._file), "unknown kind of table", remedy)
+            OutputFile(self._file, overwrite=overwrite).check()
+            if self._file.suffix == ".parquet":
                 require("pyarrow.parquet", "table")  # Not to be missed after the training.
         self._board = None
         if tensorboard is not None:
-            library = imported("torch.utils.tensorboard", "tensorboard")
+            library = _imported("torch.utils.tensorboard", "tensorboard")
             self._board = library.SummaryWriter(str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
@@ -111,8 +106,8 @@ class Recorder:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
         rng = np.random.default_rng(self._seed)
         tables = [r for r in self._matrices if r.kind == "embedding" or embedding in r.names]
+        role = _embedding(tables, embedding, getattr(data, "vocab_size", 1))
         if isinstance(data, Task):
-            role = _table(tables, embedding, data.vocab_size)
             self._tokens = np.array([a for mapping in data.mappings for a in mapping.anchors])
             labels = np.asarray(label_distribution(data, self._tokens.tolist(), held_out=True))
             rows = {"labels": labels - 1 / data.vocab_size, "labels, centred": labels - labels.mean(axis=0)}
@@ -120,7 +115,6 @@ class Recorder:
             grams = {name: D @ D.T for name, D in rows.items()}
             self._grams = {name: [gram, gram[np.ix_(shuffle, shuffle)]] for name, gram in grams.items()}
         else:
-            role = _table(tables, embedding, getattr(data, "vocab_size", 1))
             counts, shuffled = counts_and_control(data, role.shape[0], True, rng)
             control, first = shuffled(), "tied" if len(role.names) > 1 else "bigram"
             ((_, self._tokens), *_) = token_sets(counts, (), top, (1,), rng)
@@ -158,11 +152,33 @@ class Recorder:
                 if math.isfinite(self._start[role.name]):
                     squares.append((gamma - self._start[role.name]) ** 2)
                 if role.name in self._ranks:
-                    row[f"rank/{role.name}"] = _rank(role)
+                    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
+                    known = bool(torch.isfinite(matrix).all())
+                    rank = effective_rank(torch.linalg.svdvals(matrix).numpy()) if known else math.nan
+                    row[f"rank/{role.name}"] = rank
         row["gamma distance"] = math.sqrt(sum(squares) / max(len(squares), 1))
         self.rows.append(row)
-        self._write(row)
+        if self._board is not None:
+            for name, value in row.items():
+                self._board.add_scalar(name.replace(" ", "_"), value, self._step)
+        if self._file is not None and self._file.suffix == ".csv":
+            self._append(row)
         return row
+
+    def _append(self, row: dict[str, float]) -> None:
+        """Append a row to the file, or write it anew where a loss that comes later adds a column."""
+        assert self._file is not None
+        if row.keys() <= self._columns.keys():
+            with self._file.open("a", encoding="utf-8", newline="") as file:
+                file.write(csv_text([self._columns | row]).partition("\n")[2])
+        else:
+            self._write_all(self._overwrite or len(self.rows) > 1)
+
+    def _write_all(self, overwrite: bool) -> None:
+        """Write every row with every column, empty where a number is missing."""
+        assert self._file is not None
+        self._columns = {name: None for row in self.rows for name in row}
+        write_table([self._columns | row for row in self.rows], self._file, overwrite=overwrite)
 
     def _cosines(self) -> dict[str, float]:
         rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)]
@@ -181,31 +197,12 @@ class Recorder:
             columns.setdefault("mean cosine", observed)
         return columns
 
-    def _write(self, row: dict[str, float]) -> None:
-        if self._board is not None:
-            for name, value in row.items():
-                self._board.add_scalar(name.replace(" ", "_"), value, self._step)
-        before, self._columns = self._columns, dict.fromkeys([*self._columns, *row])
-        if self._file is None or self._file.path.suffix != ".csv":
-            return
-        if self._columns == before:
-            with self._file.path.open("a", encoding="utf-8", newline="") as file:
-                file.write(csv_text(self._filled([row])).partition("\n")[2])
-        else:
-            # A loss that comes later adds a column: then the table is written anew.
-            overwrite = self._file.overwrite or len(self.rows) > 1
-            write_table(self._filled(self.rows), self._file.path, overwrite=overwrite)
-
-    def _filled(self, rows: Sequence[dict[str, float]]) -> list[dict[str, float | None]]:
-        """Return rows that have every column, None where a number is missing."""
-        return [{name: row.get(name) for name in self._columns} for row in rows]
-
     def close(self) -> None:
-        """Record the last step if it is not yet, and write what is still to be written."""
+        """Record the last step if it is not yet, and write a Parquet file."""
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
-        if self._file is not None and self._file.path.suffix == ".parquet":
-            write_table(self._filled(self.rows), self._file.path, overwrite=self._file.overwrite)
+        if self._file is not None and self._file.suffix == ".parquet":
+            self._write_all(self._overwrite)
         if self._board is not None:
             self._board.close()
 
@@ -219,37 +216,65 @@ class Recorder:
         self.close()
 
     def transformers_callback(self) -> Any:
-        """Return a ``TrainerCallback`` for the Trainer of ``transformers``; evaluations give the losses."""
-        return transformers_callback(self)
+        """Return a callback for the Trainer of ``transformers``; the losses that it logs are kept."""
+        library, recorder = _imported("transformers", "transformers"), self
+
+        class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
+            # A step that is over is recorded when the next one begins, with the losses evaluated between.
+            def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                if state.is_world_process_zero:
+                    recorder.at(state.global_step)
+
+            def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+                recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
+
+            def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                if state.is_world_process_zero:
+                    recorder.at(state.global_step)
+                    recorder.close()
+
+        return Callback()
 
     def lightning_callback(self) -> Any:
         """Return a callback for the Trainer of Lightning; logged metrics that end in "loss" are kept."""
-        return lightning_callback(self)
+        library, recorder = _imported("lightning.pytorch", "lightning"), self
+
+        class Callback(library.Callback):  # type: ignore[misc, name-defined]
+            def on_train_start(self, trainer: Any, module: Any) -> None:
+                recorder.at(trainer.global_step)
+
+            def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
+                metrics = trainer.callback_metrics.items()
+                recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
+                recorder.at(trainer.global_step)
+
+            def on_fit_end(self, trainer: Any, module: Any) -> None:
+                recorder.close()
+
+        return Callback()
 
 
-def _table(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
-    fits = [r for r in tables if (name in r.names if name else r.shape[0] >= vocab_size)]
+def _imported(module: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        remedy = f"install it with: pip install {package}"
+        raise InputError("package", package, "not installed", remedy) from None
+
+
+def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
+    """Return the matrix of that name, or the only embedding with a row per token."""
+    fits = [r for r in tables if (name is None or name in r.names) and r.shape[0] >= vocab_size]
     # Of several, the one with just as many rows; tables of positions are shorter but for a tiny vocabulary.
     rows = [r.shape[0] for r in fits]
     fits = [r for r in fits if r.shape[0] == (vocab_size if vocab_size in rows else max(rows))]
     if len(fits) != 1:
-        problem = (
-            f"{len(fits)} embeddings have {vocab_size} rows or more" if name is None else "no such matrix"
-        )
-        known = ", ".join(r.name for r in tables) or "none"
-        raise InputError("embedding", name, problem, f"name the parameter; there are {known}")
-    if fits[0].shape[0] < vocab_size:
-        problem = f"has {fits[0].shape[0]} rows for a vocabulary of {vocab_size}"
-        raise InputError("embedding", name, problem, "name the one with a row per token")
+        known = ", ".join(f"{r.name} ({r.shape[0]} rows)" for r in tables) or "none"
+        problem = f"{len(fits)} such embeddings have {vocab_size} rows or more"
+        raise InputError("embedding", name, problem, f"name the parameter with a row per token of {known}")
     return fits[0]
 
 
 def _gamma(role: Role) -> float:
     std = float(role.tensor.detach().float().std())
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan
-
-
-def _rank(role: Role) -> float:
-    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
-    finite = bool(torch.isfinite(matrix).all())
-    return effective_rank(torch.linalg.svdvals(matrix).numpy()) if finite else math.nan

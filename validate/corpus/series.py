@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -11,7 +12,6 @@ from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from theory import InputError, corpus_gram
 from theory.arrays import FloatArray
@@ -20,7 +20,9 @@ from theory.corpus.rows import CountPredictor
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_control, token_sets
-from validate.figures.style import PALETTE, SMALL_TEXT, TEXT, new_axes
+from validate.figures.panels.curves import Curve, Curves
+from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.style import PALETTE, Look
 from validate.terminal.tables import Table
 
 _SAMPLED = 500
@@ -65,28 +67,28 @@ class EmbeddingSeries(Associations):
         schema = "anchorflow/embedding-series/1"
         return {"schema": schema, "points": points, "warnings": list(self.warnings)}
 
-    def figure(self) -> Figure:
-        """Draw Pearson's correlation and its control over the steps, with intervals, and mean cosines."""
-        drawn, (left, right) = new_axes(1, 2, size=(3.2, 2.6))
-        for number, kind in enumerate(dict.fromkeys((p.matrix, p.predictor) for p in self.points)):
+    def sheet(self) -> Sheet:
+        """Return a figure of Pearson's correlation and its control over the steps, and of mean cosines."""
+        correlations, means = dict[str, Curve](), dict[str, Curve]()
+        kinds = dict.fromkeys((p.matrix, p.predictor) for p in self.points)
+        for kind, colour in zip(kinds, itertools.cycle(PALETTE), strict=False):
             points = [p for p in self.points if (p.matrix, p.predictor) == kind]
-            steps, colour = [p.step for p in points], PALETTE[number % len(PALETTE)]
-            for name, style, legend in (("pearson", "-o", ""), ("control", ":", ", shuffled text")):
-                estimates = [getattr(p.association, name) for p in points]
-                means = [e.mean for e in estimates]
-                low = [e.mean if e.low is None else e.low for e in estimates]
-                high = [e.mean if e.high is None else e.high for e in estimates]
-                left.plot(steps, means, style, color=colour, markersize=3, label=", ".join(kind) + legend)
-                left.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
-            right.plot(steps, [p.association.observed_mean for p in points], "-o", color=colour, markersize=3)
-        left.set(xlabel="step", title="correlation of predicted and observed cosines")
-        right.set(xlabel="step", title="mean cosine observed")
-        for ax in (left, right):
-            ax.set_xscale("symlog")
-            ax.title.set_fontsize(TEXT)
-            ax.tick_params(labelsize=SMALL_TEXT)
-        left.legend(frameon=False, fontsize=SMALL_TEXT)
-        return drawn
+            steps, name = [p.step for p in points], ", ".join(kind)
+            looks = {name: Look(colour, "o"), f"{name}, shuffled text": Look(colour, line=":")}
+            for measure, (label, look) in zip(("pearson", "control"), looks.items(), strict=True):
+                found = [getattr(p.association, measure) for p in points]
+                ends = np.array([[e.low, e.high] for e in found], dtype=float).T
+                correlations[label] = Curve(steps, np.array([[e.mean for e in found]]), look, interval=ends)
+            observed = np.array([[p.association.observed_mean for p in points]])
+            means[f"_{name}"] = Curve(steps, observed, Look(colour, "o"))
+        scale = "symlog" if any(p.step for p in self.points) else "linear"
+        over, title = "95 % interval over tokens (jackknife)", "predicted and observed cosines"
+        panels = [
+            Curves(title, correlations, "step", "correlation", scale, interval=over),
+            Curves("mean cosine observed", means, "step", "cosine", scale),
+        ]
+        caption = "Predicted and observed cosines over the revisions of a model, with 95 % intervals."
+        return Sheet("series", caption, "", [PanelRow("", panels, height=2.6)])
 
 
 @checked

@@ -39,18 +39,13 @@ PAPER_LATE = 900
 
 
 def of_kind(
-    observations: Sequence[Observations],
-    kinds: Collection[str],
-    figure: str = "",
-    needs: str = "",
-    *,
-    norm: str = "",
+    observations: Sequence[Observations], kinds: Collection[str], needs: str = "", *, norm: str = ""
 ) -> list[Setting]:
-    """Return the settings of some kinds of model; a ``figure`` that ``needs`` them refuses to have none."""
+    """Return the settings of some kinds of model; refuse to have none where a figure ``needs`` them."""
     models = [(o, o.config.model) for o in observations]
     found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
-    if figure and not found:
-        raise InputError("runs", len(observations), f"{figure} is about {needs}", "give such runs")
+    if needs and not found:
+        raise InputError("runs", len(observations), needs, "give such runs")
     return group_runs(found) if found else []
 
 
@@ -126,9 +121,7 @@ def about(settings: Sequence[Setting]) -> str:
     by_model: dict[str, list[Setting]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
-    return "; ".join(
-        f"{name}, γ = {_rates(own)}; {_length(own)}; {_differences(own)}" for name, own in by_model.items()
-    )
+    return "; ".join(f"{name}, {_of_one_model(own)}" for name, own in by_model.items())
 
 
 def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> str:
@@ -142,41 +135,34 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
 
 
-def _rates(settings: Sequence[Setting]) -> str:
-    """Return γ and seeds: "0.3, 0.8, 2 seeds each" or, where they differ, "0.3 (4 seeds), 0.8 (1 seed)"."""
+def _of_one_model(settings: Sequence[Setting]) -> str:
+    """Return γ and seeds, how long the runs are, and what is other than printed."""
     rates = ", ".join(dict.fromkeys(f"{s.init_rate:g}" for s in settings))
+    rates += f", {settings[0].seeds_text}" + " each" * (len(settings) > 1)
     if len({len(s.runs) for s in settings}) > 1:
-        return ", ".join(f"{s.init_rate:g} ({s.seeds_text})" for s in settings)
-    return f"{rates}, {settings[0].seeds_text}" + " each" * (len(settings) > 1)
-
-
-def _length(settings: Sequence[Setting]) -> str:
-    """Return how long the runs are, beside the paper's."""
-    lengths = sorted({run.epochs[-1] for s in settings for run in s.runs})
-    length = " to ".join(str(n) for n in dict.fromkeys((lengths[0], lengths[-1])))
-    paper = str(_paper(settings[0].kind).training.epochs)
-    return f"{length} epochs" + f" (printed: {paper})" * (length != paper)
-
-
-def _differences(settings: Sequence[Setting]) -> str:
-    """Return what is other than printed of width, rate and drawn sequences, or "printed settings"."""
-    paper, configs = _paper(settings[0].kind), [s.config for s in settings]
+        rates = ", ".join(f"{s.init_rate:g} ({s.seeds_text})" for s in settings)
+    paper, runs = _paper(settings[0].kind), [run for s in settings for run in s.runs]
+    curves, snapshots = (
+        " to ".join(f"{n:g}" for n in dict.fromkeys((min(ends), max(ends))))
+        for ends in ([run.metrics[-1]["epoch"] for run in runs], [run.epochs[-1] for run in runs])
+    )
+    length = f"{curves} epochs"
+    if curves != snapshots:
+        length = f"curves end at epoch {curves}, the last snapshot is of epoch {snapshots}"
+    length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))
     width = paper.model.width(paper.build_task().vocab_size)
-    peak = paper.training.peak_learning_rate
+    peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences
+    configs = [s.config for s in settings]
     told = [
         f"{name} {' or '.join(_thousands(n) for n in sorted(set(own)))} (printed: {_thousands(printed)})"
         for name, own, printed in (
             ("d_m", [getattr(c.model, "d_m", None) or width for c in configs], width),
             ("learning rate", [c.training.peak_learning_rate for c in configs], peak),
-            (
-                "sequences",
-                [c.data.n_sequences for c in configs if c.data.source == "draw"],
-                paper.data.n_sequences,
-            ),
+            ("sequences", [c.data.n_sequences for c in configs if c.data.source == "draw"], sequences),
         )
         if not set(own) <= {printed}
     ]
-    return "; ".join(told) or "printed settings"
+    return f"γ = {rates}; {length}; {'; '.join(told) or 'printed settings'}"
 
 
 def _thousands(number: float) -> str:

@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
-from sim.runs.outputs import OutputFolder
+from sim.runs.outputs import OutputFolder, file_name
 from theory.reading import PathLike, as_path
-from validate.figures.panels.panel import BasePanel, legend_text
+from validate.figures.panels.panel import BasePanel, marks_text
 from validate.figures.panels.panel import NoRuns as NoRuns
-from validate.figures.style import PAGE_WIDTH, SMALL_TEXT, TEXT, new_figure, rendered, styled
+from validate.figures.style import PAGE_WIDTH, new_figure, rendered, styled
 
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
@@ -57,12 +57,10 @@ class PanelRow:
     @property
     def inches(self) -> float:
         """The height of the row."""
-        if self.height:
-            return self.height
         square = [panel.square for panel in self.panels]
         own = 0.8 * PAGE_WIDTH / max(len(self.panels), 3) if any(square) else 1.35
         legend = 0.2 * (self.legend and not all(square))
-        return own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + legend
+        return self.height or own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + legend
 
 
 @dataclass(repr=False)
@@ -78,6 +76,8 @@ class Sheet:
     about : str
         Of which runs: model, γ, seeds, epochs and what they stand for in the paper.
     rows : list of PanelRow
+    title : str
+        The paper's number and title, for a page.
     note : str
         The footnote: ``about``, and the meaning of bars, shades and thin lines, noted while drawing.
     """
@@ -86,6 +86,7 @@ class Sheet:
     caption: str
     about: str
     rows: list[PanelRow]
+    title: str = ""
     note: str = ""
     figure_: Figure | None = field(default=None, repr=False)
     axes_: list[list[Axes]] = field(default_factory=list, repr=False)
@@ -101,11 +102,11 @@ class Sheet:
         parts: Any = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
         self.axes_ = [_draw_row(part, row) for part, row in zip(parts[:, 0], self.rows, strict=True)]
         _share_axes(self.rows, self.axes_)
-        self.note = " ".join(f"{text}." for text in (self.about, legend_text(figure)) if text)
+        marks = marks_text(panel for row in self.rows for panel in row.panels)
+        self.note = " ".join(f"{text}." for text in (self.about, marks) if text)
         if footnote:
             lines = textwrap.wrap(self.note, int(PAGE_WIDTH * _LETTERS_PER_INCH), break_on_hyphens=False)
-            look: dict[str, Any] = {"fontsize": SMALL_TEXT, "fontweight": "normal", "color": "0.3"}
-            figure.supxlabel("\n".join(lines), x=0.01, ha="left", **look)
+            figure.supxlabel("\n".join(lines), x=0.01, ha="left", color="0.3")
         return self
 
     def __repr__(self) -> str:
@@ -113,9 +114,14 @@ class Sheet:
         return f"Sheet({self.name!r}, {sum(len(row.panels) for row in self.rows)} panels, {drawn})"
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(rendered(self._drawn(), "png", 100)).decode()
+        data = base64.b64encode(self.rendered("png", 100)).decode()
         picture = f'<img alt="{escape(self.caption)}" src="data:image/png;base64,{data}">'
         return f"<figure>{picture}<figcaption>{escape(self.caption)}</figcaption></figure>"
+
+    @property
+    def alt(self) -> str:
+        """What stands for the picture where it is not seen."""
+        return ". ".join(text.rstrip(".") for text in (self.title, self.caption, self.note) if text) + "."
 
     def summary(self) -> list[str]:
         """Return the numbers behind the panels, one line each under its row's title, from their arrays."""
@@ -125,15 +131,21 @@ class Sheet:
             found += [f"{' '.join(title.split())} | {panel.numbers}" for panel in row.panels if panel.numbers]
         return [plain(line) for line in found]
 
-    def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Write the figure in some formats and return the files."""
-        out, figure = OutputFolder(as_path("folder", folder)), self._drawn()
-        return [out.write(f"{self.name}.{suffix}", rendered(figure, suffix)) for suffix in formats]
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is text, for JSON."""
+        texts = {name: getattr(self, name) for name in ("name", "title", "caption", "note")}
+        return texts | {"numbers": self.summary()}
 
-    def _drawn(self) -> Figure:
+    def rendered(self, suffix: str, dpi: float = 200.0) -> bytes:
+        """Return the figure, drawn if it is not yet, as a file of some format."""
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
-        return figure
+        return rendered(figure, suffix, dpi)
+
+    def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
+        """Write the figure in some formats and return the files."""
+        out = OutputFolder(as_path("folder", folder))
+        return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
 
 
 def plain(text: str) -> str:
@@ -145,31 +157,24 @@ def plain(text: str) -> str:
 
 def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
     axes: Any = part.subplots(1, len(row.panels), squeeze=False)
-    drawn = list(axes.flat)
+    drawn: list[Axes] = list(axes.flat)
     for ax, panel in zip(drawn, row.panels, strict=True):
         panel.plot(ax)
     part.suptitle(row.title + "\n" * bool(row.says), x=0.005, ha="left")
     if row.says:  # On the second line of the title, which is bold throughout.
-        part.text(0.005, 0.98 - 0.16 / row.inches, row.says, va="top", fontsize=TEXT)
+        part.text(0.005, 0.98 - 0.16 / row.inches, row.says, va="top")
     images = [panel.image_ for panel in row.panels if panel.image_]
     if row.bar and images:
-        bar = part.colorbar(images[-1], ax=[ax for ax in drawn if ax.images], shrink=0.85, aspect=15)
-        bar.set_label(row.bar, fontsize=TEXT)
-    if row.legend:
-        _legend_below(part, drawn)
-    return drawn
-
-
-def _legend_below(part: SubFigure, axes: Sequence[Axes]) -> None:
-    """Put one legend below some axes, with every label once."""
+        part.colorbar(images[-1], ax=[ax for ax in drawn if ax.images], shrink=0.85, aspect=15, label=row.bar)
     found: dict[str, Any] = {}
-    for ax in axes:
+    for ax in drawn:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    if found:
+    if row.legend and found:
         letters = sum(len(plain(label)) + 6 for label in found)
         columns = len(found) if letters < 16 * PAGE_WIDTH else 4
         part.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    return drawn
 
 
 def _share_axes(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> None:

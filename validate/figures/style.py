@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps, rc_context, rc_params_from_file
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import get_registered_canvas_class
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
@@ -22,15 +20,13 @@ from sim.runs.outputs import OutputFile
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
 styled = rc_context(_STYLE)
 """Decorates functions that draw with the style sheet of this folder."""
-TITLE, TEXT, SMALL_TEXT = (float(_STYLE[key]) for key in ("axes.titlesize", "font.size", "xtick.labelsize"))
-"""Sizes of text in points, none smaller."""
 PALETTE: tuple[str, ...] = tuple(f"#{c.lstrip('#')}" for c in _STYLE["axes.prop_cycle"].by_key()["color"])
 """Okabe and Ito's colours, in an order that keeps neighbours apart in grey too."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 """The colours of cosines and of differences are diverging, those of all else sequential."""
 PAGE_WIDTH = 6.75
-"""The widest figure, in inches: the text of a page, so that a paper shows it at its own size."""
+"""The width of a figure in inches: the text of a page, so that a paper shows it at its own size."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,8 @@ OBSERVED = Look(PALETTE[6], width=2)
 """Training is black; theory is coloured and has a marker."""
 LEVEL = Look("0.5", line=":", width=1)
 """A horizontal line that the theory draws."""
+ZERO = {"_zero": (0.0, Look("0.5", width=0.8))}
+"""A thin line at zero, outside the legend."""
 PARTS = {
     "mem": ("memory (train)", Look(PALETTE[0])),
     "rsn_train": ("reasoning, train", Look(PALETTE[1])),
@@ -67,19 +65,14 @@ class _Figure(Figure):
     """A figure that shows a user's name such as ``$x^$``, which is no mathematics, as it is."""
 
     def draw(self, renderer: Any) -> None:
-        _read_texts(self)
+        for text in self.findobj(Text):
+            assert isinstance(text, Text)
+            text.set_parse_math(_is_math(text.get_text()))
         super().draw(renderer)
-
-
-def _read_texts(figure: Figure) -> None:
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        text.set_parse_math(_is_math(text.get_text()))
 
 
 @cache
 def _is_math(text: str) -> bool:
-    """Return whether matplotlib may read a text as mathematics; one without "$" it never does."""
     try:
         for line in text.splitlines() if "$" in text else ():
             MathTextParser("path").parse(line)
@@ -89,55 +82,36 @@ def _is_math(text: str) -> bool:
 
 
 @styled
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, drawn without a window."""
-    figure = _Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-@styled
 def new_axes(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (3.4, 2.8)
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes, row by row; ``size`` is one panel's, in inches."""
-    figure = new_figure(size[0] * columns, size[1] * rows)
+    """Return a figure and its axes, row by row; ``size`` is one panel's, in inches. No window is opened."""
+    figure = _Figure(figsize=(size[0] * columns, size[1] * rows))
     axes: Any = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
 
 
-def fix_layout(figure: Figure) -> None:
-    """Solve a figure's layout, once for all formats: it takes longer than drawing the figure."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        _read_texts(figure)
-        engine.execute(figure)
-        figure.set_layout_engine("none")
+@styled
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches."""
+    return _Figure(figsize=(width, height))
 
 
 @styled
-def rendered(figure: Figure, suffix: str, dpi: float = 200.0, title: str | None = None) -> bytes:
-    """Return a figure as a file of some format, "png", "svg" or "pdf"; ``title`` is not shown in it."""
-    fix_layout(figure)
+def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
+    """Return a figure as a file of some format, "png", "svg" or "pdf"."""
+    if figure.get_layout_engine() is not None:
+        # Solved once for all formats: the layout takes longer than the drawing.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     # No time stamp, so that an unchanged figure is an unchanged file.
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
-    metadata = ({stamp: None} if stamp else {}) | ({"Title": title} if title else {})
-    buffer, before = io.BytesIO(), figure.dpi
-    # ``savefig`` draws everything twice, the first time to find out what a canvas of its own would measure.
-    canvas = get_registered_canvas_class(suffix)(figure)
-    figure.set_dpi(dpi)
-    try:
-        getattr(canvas, f"print_{suffix}")(buffer, metadata=metadata or None)
-    finally:
-        figure.set_dpi(before)
-        FigureCanvasAgg(figure)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix, dpi=dpi, metadata={stamp: None} if stamp else None)
     return buffer.getvalue()
 
 
 def save(figure: Figure, path: Path, *, overwrite: bool = False) -> Path:
     """Write a figure; the suffix chooses the format."""
-    output = OutputFile(path, overwrite=overwrite)
-    output.check()
-    # By this title ``OutputFile`` knows the picture again and may replace it.
-    output.write(rendered(figure, path.suffix.removeprefix("."), title="drawn by anchorflow"))
+    OutputFile(path, overwrite=overwrite).write(rendered(figure, path.suffix.removeprefix(".")))
     return path

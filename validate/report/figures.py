@@ -1,16 +1,21 @@
-"""Figures of a report beside the paper's: an overview, cosines, label distributions, errors over time."""
+"""The figures of a report: those of the paper that its runs fill, and cosines, labels and errors beside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from sim.runs.outputs import OutputFolder, file_name
+from theory import InputError
 from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import FEW
+from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
@@ -18,16 +23,75 @@ from validate.judge.compare import Row
 from validate.judge.groups import Setting
 from validate.judge.rungs import STEPS, RungDistance
 from validate.judge.stats import Estimate
+from validate.observe import Observations
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens
 from validate.predict.tokens import group_title, groups_of
-from validate.report.figure import ReportFigure
 
+MOST_SETTINGS = 12
+"""A figure of more settings would have panels too small to read."""
+_PIXELS_PER_INCH = 165.0
+"""Of a picture; the page shows it somewhat smaller."""
 _MOST_SHOWN, _MOST_LETTERS = 3, 80
 Points = dict[str, list[tuple[int, Estimate]]]
 """Epochs and errors by the name of a line."""
 
 
-def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
+def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
+    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name."""
+    pictures = {}
+    for sheet in sheets:
+        pictures[sheet.name] = sheet.rendered("png", _PIXELS_PER_INCH)
+        name = f"figures/{file_name(sheet.name)}"
+        folder.write(f"{name}.svg", sheet.rendered("svg"))
+        folder.write(f"{name}.png", pictures[sheet.name])
+    return pictures
+
+
+@dataclass(frozen=True)
+class NotDrawn:
+    """A figure of the paper that the runs cannot fill, and why."""
+
+    number: int
+    title: str
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self)
+
+
+def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], list[NotDrawn]]:
+    """Draw every figure of the paper that some runs can fill; name the others with the reason."""
+    drawn, missing = list[Sheet](), list[NotDrawn]()
+    for number, paper in FIGURES.items():
+        reason = _unfit(paper, observations)
+        if not reason:
+            try:
+                sheet = paper.build(observations)
+                sheet.title = f"Fig. {number}: {paper.title}"
+                drawn.append(sheet)
+                continue
+            except InputError as error:
+                reason = f"{error.problem}; {error.remedy}"
+        missing.append(NotDrawn(number, paper.title, reason))
+    return drawn, missing
+
+
+def _unfit(figure: PaperFigure, observations: Sequence[Observations]) -> str:
+    """Return why a figure would say nothing of these runs, though it could be drawn."""
+    n = len({run.config.model_dump_json(exclude={"seed"}) for run in observations})
+    if n > MOST_SETTINGS:
+        return f"{n} settings, and more than {MOST_SETTINGS} are too small to read; name fewer runs"
+    rates = {
+        "γ": {run.config.init_rate for run in observations},
+        "learning rate": {run.config.training.peak_learning_rate for run in observations},
+    }
+    if figure.compares and len(rates[figure.compares]) == 1:
+        return f"compares several values of {figure.compares}; give runs at another one too"
+    return ""
+
+
+def draw_overview(settings: Sequence[Setting]) -> Sheet:
     """Draw the whole story on one sheet: accuracies above, reasoning anchors below."""
     large, small = settings[0], settings[-1]
     tokens = small.task.reasoning_anchors
@@ -43,24 +107,24 @@ def draw_overview(settings: Sequence[Setting]) -> ReportFigure:
         "Label distributions of the reasoning anchors predict their cosines (right). Training with large "
         "(left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
     )
-    return ReportFigure.of(Sheet("overview", caption, about([large, small]), rows))
+    return Sheet("overview", caption, about([large, small]), rows).plot(footnote=False)
 
 
-def draw_label_distributions(setting: Setting) -> ReportFigure:
+def draw_label_distributions(setting: Setting) -> Sheet:
     """Draw the label distributions of a setting's task."""
     panels = [label_curves(setting.task, m.anchors, f"{m.name} anchors") for m in setting.task.mappings]
     caption = "P^s − u of every anchor (eq. 7, 8), known before training."
     rows = [PanelRow("Label distributions", panels)]
-    return ReportFigure.of(Sheet("fig4b_label_distributions", caption, "", rows))
+    return Sheet("fig4b_label_distributions", caption, "", rows)
 
 
-def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[ReportFigure]:
+def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Sheet]:
     """Draw each group's cosine matrices, predicted and observed, at some epochs.
 
     Of more than three settings only the first and the last are shown.
     """
     shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
-    found: list[ReportFigure] = []
+    found: list[Sheet] = []
     for setting in reversed(shown):
         for group, tokens in groups_of(setting.task).items():
             observed = [_observed(setting, tokens, epoch) for epoch in epochs if epoch in setting.epochs()]
@@ -70,62 +134,56 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Rep
                 "distributions, and observed."
             )
             name = f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}"
-            found.append(
-                ReportFigure.of(Sheet(name, caption, about([setting]), [PanelRow("Cosines", maps, BAR)]))
-            )
+            found.append(Sheet(name, caption, about([setting]), [PanelRow("Cosines", maps, BAR)]))
     return found
 
 
-def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[ReportFigure]:
+def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:
     """Draw how far predictors are from training over time, a figure for each group of anchors."""
-    found = []
-    for group in dict.fromkeys(group for setting in settings for group in groups_of(setting.task)):
-        panels = []
-        for setting in (s for s in settings if group in groups_of(s.task)):
-            points: Points = {}
-            for row in rows:
-                if (row.setting, row.group, row.anchor, row.measure) == (setting.label, group, None, "rmse"):
-                    points.setdefault(row.predictor, []).append((row.epoch, row.estimate))
-            panels.append(_errors(setting, points))
-        caption = f"How far predictors are from training over time, {group_title(group)} (RMSE over pairs)."
-        found.append(_in_rows(f"error_{_slug(group)}", caption, panels))
-    return found
+    points: dict[str, dict[str, Points]] = {}
+    for row in rows:
+        if row.anchor is None and row.measure == "rmse":
+            own = points.setdefault(row.group, {}).setdefault(row.setting, {})
+            own.setdefault(row.predictor, []).append((row.epoch, row.estimate))
+    caption = "How far predictors are from training over time, {} (RMSE over pairs)."
+    return _over_epochs("error", caption, settings, points)
 
 
-def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[ReportFigure]:
+def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[Sheet]:
     """Draw the distances between neighbouring rungs over epochs, a sheet for each group of anchors."""
     steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
-    found = []
-    for group in dict.fromkeys(d.group for d in distances):
-        points: dict[str, Points] = {}
-        for d in distances:
-            if d.group == group and d.step in steps:
-                points.setdefault(d.setting, {}).setdefault(d.step, []).append((d.epoch, d.rmse))
-        panels = [_errors(s, points[s.label]) for s in settings if s.label in points]
-        caption = (
-            f"The error budget over time, {group_title(group)}: RMSE of the cosines between neighbouring "
-            "rungs, each step one idealisation."
-        )
-        found.append(_in_rows(f"rungs_{_slug(group)}", caption, panels))
-    return found
+    points: dict[str, dict[str, Points]] = {}
+    for d in distances:
+        if d.step in steps:
+            own = points.setdefault(d.group, {}).setdefault(d.setting, {})
+            own.setdefault(d.step, []).append((d.epoch, d.rmse))
+    caption = (
+        "The error budget over time, {}: RMSE of the cosines between neighbouring rungs, each step one "
+        "idealisation."
+    )
+    return _over_epochs("rungs", caption, settings, points)
 
 
-def _errors(setting: Setting, points: Points) -> Curves:
-    """Return the RMSE of predicted cosines over epochs, a line for each prediction or step of the ladder."""
-    curves = {}
-    for i, (name, own) in enumerate(points.items()):
-        means = np.array([[e.mean for _, e in own]])
-        ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
-        look = Look(COLOURS.get(name, PALETTE[i % len(PALETTE)]), "o")
-        interval = ends if len(setting.runs) >= FEW else None
-        curves[name] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
-    return Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None))
-
-
-def _in_rows(name: str, caption: str, panels: Sequence[Curves]) -> ReportFigure:
-    rows = [panels[i : i + _MOST_SHOWN] for i in range(0, len(panels), _MOST_SHOWN)]
-    drawn = [PanelRow("", list(row), share_y="rmse") for row in rows]
-    return ReportFigure.of(Sheet(name, caption, "", drawn))
+def _over_epochs(
+    name: str, caption: str, settings: Sequence[Setting], points: dict[str, dict[str, Points]]
+) -> list[Sheet]:
+    """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
+    sheets = []
+    for group, by_setting in points.items():
+        panels = []
+        for setting in (s for s in settings if s.label in by_setting):
+            curves = {}
+            for i, (line, own) in enumerate(by_setting[setting.label].items()):
+                means = np.array([[e.mean for _, e in own]])
+                ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
+                look = Look(COLOURS.get(line, PALETTE[i % len(PALETTE)]), "o")
+                interval = ends if len(setting.runs) >= FEW else None
+                curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
+            panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
+        starts = range(0, len(panels), _MOST_SHOWN)
+        rows = [PanelRow("", panels[i : i + _MOST_SHOWN], share_y="rmse") for i in starts]
+        sheets.append(Sheet(f"{name}_{_slug(group)}", caption.format(group_title(group)), "", rows))
+    return sheets
 
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:

@@ -11,6 +11,7 @@ from typing import Any
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.reading import PathLike, as_path
+from validate.figures.sheet import Sheet
 from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
 from validate.judge.given import GivenRuns, Match
@@ -20,13 +21,19 @@ from validate.judge.outcome import Outcome
 from validate.judge.presentation import to_json as claims_json
 from validate.judge.rungs import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.verdict import Finding
-from validate.observe import Observations
 from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
 from validate.report.equations import equations_behind
-from validate.report.figure import NotDrawn, ReportFigure, draw_paper_figures
-from validate.report.figures import draw_cosines, draw_errors, draw_label_distributions, draw_rungs
+from validate.report.figures import (
+    NotDrawn,
+    draw_cosines,
+    draw_errors,
+    draw_label_distributions,
+    draw_rungs,
+    paper_figures,
+    write_figures,
+)
 from validate.report.page import render
 from validate.report.picture import picture
 
@@ -49,7 +56,7 @@ class Report:
         The comparison, at every snapshot.
     early : list of Row
         The same with each run at its early epoch.
-    pictures : list of ReportFigure or None
+    pictures : list of Sheet or None
         The picture of each answer that has one.
     outcomes : list of Outcome
         Verdicts on statements of the caller's own, where thresholds were set beforehand; empty otherwise.
@@ -61,7 +68,7 @@ class Report:
         The study of the claims that these runs come nearest to.
     distances : list of RungDistance
         The error budget of the Emb-MLP's runs.
-    figures : list of ReportFigure
+    figures : list of Sheet
     not_drawn : list of NotDrawn
         The figures of the paper that these runs cannot fill.
     made : dict
@@ -73,13 +80,13 @@ class Report:
     rows: Sequence[Row]
     answers: list[Answer] = field(default_factory=list)
     early: list[Row] = field(default_factory=list)
-    pictures: list[ReportFigure | None] = field(default_factory=list)
+    pictures: list[Sheet | None] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
     nearest: Match | None = None
     distances: list[RungDistance] = field(default_factory=list)
-    figures: list[ReportFigure] = field(default_factory=list)
+    figures: list[Sheet] = field(default_factory=list)
     not_drawn: list[NotDrawn] = field(default_factory=list)
     made: dict[str, Any] = field(default_factory=lambda: {"written": now(), **software()})
 
@@ -108,30 +115,33 @@ class Report:
         """
         observations = [run for setting in settings for run in setting.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
-        rows, distances = compare_runs(settings), rung_distances(settings)
-        found = answers(settings)
-        figures, not_drawn = _figures(settings, observations, rows, distances, epochs) if draw else ([], [])
-        names = ["answer"] if len(found) == 1 else [f"answer_{i}" for i, _ in enumerate(found, 1)]
-        sheets = [picture(answer, name) if draw else None for answer, name in zip(found, names, strict=True)]
-        pictures = [None if sheet is None else ReportFigure.of(sheet) for sheet in sheets]
-        findings, matches = given.judge(claims), given.matches_of(claims)
-        return cls(
+        report = cls(
             title,
             settings,
-            rows,
-            found,
+            compare_runs(settings),
+            answers(settings),
             [row for setting in settings for row in early_rows(setting)],
-            pictures,
-            list(outcomes),
-            findings,
-            matches,
-            given.nearest_of(claims),
-            distances,
-            figures,
-            not_drawn,
+            outcomes=list(outcomes),
+            findings=given.judge(claims),
+            matches=given.matches_of(claims),
+            nearest=given.nearest_of(claims),
+            distances=rung_distances(settings),
         )
+        if draw:
+            several = len(report.answers) > 1
+            names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]
+            report.pictures = [picture(*pair) for pair in zip(report.answers, names, strict=True)]
+            paper, report.not_drawn = paper_figures(observations)
+            # Fig. 4 has the label distributions already.
+            labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
+            report.figures = [*paper, *map(draw_label_distributions, labels)]
+            report.figures += draw_cosines(settings, epochs) if epochs else []
+            report.figures += draw_errors(settings, report.rows) + draw_rungs(settings, report.distances)
+            for figure in track(report.all_figures(), "drawing figures"):
+                figure.plot(footnote=False)
+        return report
 
-    def all_figures(self) -> list[ReportFigure]:
+    def all_figures(self) -> list[Sheet]:
         """Return the answers' pictures and the figures."""
         return [*(picture for picture in self.pictures if picture is not None), *self.figures]
 
@@ -169,7 +179,19 @@ class Report:
             "stands_for": [m.as_dict() for m in self.matches],
             "comparison": [r.as_dict() for r in self.rows],
             "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
-            "settings": [_setting_json(setting) for setting in self.settings],
+            "settings": [
+                {
+                    "setting": setting.label,
+                    "init_rate": setting.init_rate,
+                    "seeds": setting.seeds,
+                    "snapshot_epochs": setting.epochs(),
+                    "configuration": [
+                        {"name": name, "value": value, "source": source}
+                        for name, (value, source) in setting.configured().items()
+                    ],
+                }
+                for setting in self.settings
+            ],
             "runs": [
                 {
                     "path": run.source,
@@ -190,36 +212,7 @@ class Report:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        for figure in track(self.all_figures(), "writing figures"):
-            figure.write(folder)
-        page = folder.write("report.html", render(report=self))
+        pictures = write_figures(track(self.all_figures(), "writing figures"), folder)
+        page = folder.write("report.html", render(report=self, pictures=pictures))
         # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
         return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")
-
-
-def _figures(
-    settings: Sequence[Setting],
-    observations: Sequence[Observations],
-    rows: Sequence[Row],
-    distances: Sequence[RungDistance],
-    epochs: Sequence[int],
-) -> tuple[list[ReportFigure], list[NotDrawn]]:
-    paper, missing = draw_paper_figures(observations)
-    # Fig. 4 has the label distributions already.
-    labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
-    cosines = draw_cosines(settings, epochs) if epochs else []
-    figures = [*paper, *map(draw_label_distributions, labels), *cosines]
-    return [*figures, *draw_errors(settings, rows), *draw_rungs(settings, distances)], missing
-
-
-def _setting_json(setting: Setting) -> dict[str, Any]:
-    return {
-        "setting": setting.label,
-        "init_rate": setting.init_rate,
-        "seeds": setting.seeds,
-        "snapshot_epochs": setting.epochs(),
-        "configuration": [
-            {"name": name, "value": value, "source": source}
-            for name, (value, source) in setting.configured().items()
-        ],
-    }

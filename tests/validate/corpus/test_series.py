@@ -101,7 +101,7 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
                 file, CORPUS, tensor=name, predictors=(point.predictor,), top=V, controls=1, bands=(1,)
             )
             assert point.association == alone.comparisons[0].association
-        left, right = series.figure().axes
+        ((left, right),) = series.sheet().plot().axes_
         for line, values in ((left.lines[0], "pearson"), (left.lines[1], "control")):
             points = [p for p in series.points if p.matrix == "embedding"]
             assert list(line.get_xdata()) == list(STEPS)

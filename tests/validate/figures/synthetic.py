@@ -14,7 +14,6 @@ from theory import cosine_matrix, label_table, marginal_distribution
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
-from validate.figures.style import fix_layout
 from validate.observe import Observations, draw_probe, observe_parameters
 
 TASK = {
@@ -100,7 +99,6 @@ def drawn(number: int) -> Sheet:
     """Return a drawn figure of such runs, its texts where a file has them."""
     sheet = draw_figure(number, runs_for(number))
     assert sheet.figure_ is not None
-    fix_layout(sheet.figure_)
     sheet.figure_.draw_without_rendering()
     return sheet
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
@@ -11,6 +13,7 @@ from tests.validate.figures.synthetic import make_observations, several
 from theory import label_distribution, marginal_distribution, off_diagonal
 from validate.figures import (
     Curve,
+    Curves,
     HeatMap,
     accuracy_curves,
     cosine_map,
@@ -21,7 +24,7 @@ from validate.figures import (
     token_map,
 )
 from validate.figures.embedding import LOOKS
-from validate.figures.panels.panel import legend_text, seeds_text
+from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.paper.attention import attention_lines, attention_map
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
@@ -42,18 +45,14 @@ def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
         np.testing.assert_array_equal(panel.curves[name].seeds, wanted)
         assert panel.curves[name].look is look
-    panel.plot()
-    for part, (name, look) in PARTS.items():
-        mean = np.mean([[line[measure][part] for line in run.metrics] for run in small.runs], axis=0)
-        np.testing.assert_allclose(panel.lines_[name].get_ydata(), mean)
-        assert panel.lines_[name].get_color() == look.colour
 
 
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
 def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, shaded: bool) -> None:
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
-    figure, (ax,) = new_axes()
-    line = Curve(range(4), seeds, Look("red")).draw(ax, "mean")
+    panel = Curves("title", {"mean": Curve(range(4), seeds, Look("red"))}, "x", "y").plot()
+    ax, line = panel.ax_, panel.lines_["mean"]
+    assert ax is not None
     np.testing.assert_allclose(line.get_ydata(), seeds.mean(axis=0))
     bands = [c for c in ax.collections if isinstance(c, PolyCollection)]
     assert len(bands) == shaded
@@ -67,7 +66,7 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, s
         for x in range(4):
             ends = corners[corners[:, 0] == x][:, 1]
             assert (ends.min(), ends.max()) == pytest.approx((low[x], high[x]))
-    assert ("interval" in legend_text(figure)) is shaded
+    assert ("interval" in marks_text([panel])) is shaded
 
 
 def test_a_map_has_its_values_where_their_names_are() -> None:
@@ -164,8 +163,20 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
                 rows.append(Row(small.label, epoch, group, None, name, "largest", over_seeds([9.0, 9.1])))
     for drawn_figure in draw_errors([small], rows):
         group = drawn_figure.name.removeprefix("error_").replace("_", " ")
-        (ax,) = drawn_figure.figure.axes
+        ((ax,),) = drawn_figure.plot().axes_
         lines = {str(line.get_label()): line for line in ax.lines}
         for name in names:
             shown = dict(zip(lines[name].get_xdata(), lines[name].get_ydata(), strict=True))
             assert shown == pytest.approx({e: wanted[group, name, e] for e in (2, 9)})
+
+
+@pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
+def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
+    figure, (ax,) = new_axes()
+    ax.plot([1, 2], label=f"of {name}")
+    ax.set(title=f"{name} anchors", xlabel="$P^s$")
+    ax.legend()
+    for form in ("png", "svg"):
+        figure.savefig(io.BytesIO(), format=form)
+    assert ax.title.get_text() == f"{name} anchors"
+    assert ax.xaxis.label.get_parse_math()

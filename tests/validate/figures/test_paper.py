@@ -26,7 +26,7 @@ from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
 from validate.observe.times import common_early
 from validate.observe.times import early_epoch as when_early
-from validate.report.figure import draw_paper_figures
+from validate.report.figures import paper_figures
 
 ROOT = Path(__file__).resolve().parents[3]
 GALLERY, PAGE = ROOT / "docs" / "gallery", ROOT / "docs" / "howto" / "extend.md"
@@ -220,6 +220,6 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
     assert list(FIGURES) == sorted(FIGURES)
     for number in NUMBERS:
         del FIGURES[number]
-    ((report_figure,), missing) = draw_paper_figures(several("emb-mlp"))
+    ((report_figure,), missing) = paper_figures(several("emb-mlp"))
     assert not missing
     assert report_figure.title.startswith("Fig. 101: ")

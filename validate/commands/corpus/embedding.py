@@ -92,11 +92,10 @@ def run(arguments: Sequence[str]) -> int:
         found = compare_embedding(embedding, corpus, predictors=predictors, **settings)
         source, warnings = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}, ()
     if folder is not None and isinstance(found, EmbeddingSeries):
-        from validate.report.figure import ReportFigure
+        from validate.report.figures import write_figures
 
         folder.write("series.json", json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n")
-        caption = "Predicted and observed cosines over the revisions of a model, with 95 % intervals."
-        ReportFigure("series", caption, found.figure()).write(folder)
+        write_figures([found.sheet()], folder)
     if options.as_json:
         print_json(source | found.to_json())
         return 0

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from theory.arrays import FloatArray
-from validate.figures.panels.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, explain
+from validate.figures.panels.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, seeds_text
 from validate.figures.style import LEVEL, Look
 from validate.judge.stats import ANY, band
 
@@ -33,7 +32,7 @@ class Curve:
     spread : ndarray, shape (n,), optional
         A standard deviation over sequences.
     interval : ndarray, shape (2, n), optional
-        Both ends of an interval over seeds, where ``seeds`` is its centre.
+        Both ends of an interval where ``seeds`` is its centre.
     """
 
     x: npt.ArrayLike
@@ -47,36 +46,6 @@ class Curve:
     def mean(self) -> FloatArray:
         """The mean over seeds, shape (n,)."""
         return np.asarray(np.mean(self.seeds, axis=0))
-
-    def draw(self, ax: Axes, label: str, *, bars: bool = False, each: bool = False) -> Line2D:
-        """Draw the mean over seeds, and how far they are apart; return the line of the mean.
-
-        ``bars`` shows the interval as capped bars, and each of few seeds as dots; ``each`` shows each seed
-        however many there are.
-        """
-        x, look = np.asarray(self.x), self.look
-        mean, *ends = band(self.seeds, self.within)
-        face = "white" if look.hollow else look.colour
-        style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}
-        (line,) = ax.plot(x, mean, **style, markerfacecolor=face, linewidth=look.width, label=label)
-        thin: dict[str, Any] = {"fmt": "none", "ecolor": look.colour}
-        if len(self.seeds) == 1:
-            ends = [] if self.interval is None else list(self.interval)
-        elif len(self.seeds) < FEW or each:
-            seed: dict[str, Any] = {"linestyle": "none", "marker": "."} if bars else {"linewidth": 0.4}
-            ax.plot(x, self.seeds.T, color=look.colour, alpha=0.6, zorder=1.5, markersize=2, **seed)
-            explain(ax, "dots" if bars else "thin curves", EACH_SEED)
-            ends = []
-        if ends and bars:
-            ax.errorbar(x, mean, [mean - ends[0], ends[1] - mean], **thin, elinewidth=1)
-            explain(ax, "capped bars", OVER_SEEDS)
-        elif ends:
-            ax.fill_between(x, *ends, color=look.colour, alpha=0.2, linewidth=0)
-            explain(ax, "shades", OVER_SEEDS)
-        if self.spread is not None:
-            ax.errorbar(x, self.mean, self.spread, **thin, elinewidth=0.5, capsize=0)
-            explain(ax, "thin vertical lines", OVER_SEQUENCES)
-        return line
 
 
 @dataclass
@@ -96,14 +65,18 @@ class Curves(BasePanel):
     levels : mapping
         Horizontal lines: a number, or a number and its look.
     xticks : (places, texts), optional
-    verticals : sequence of float
-        Where thin vertical lines divide the panel.
-    bars, each : bool
-        As in ``Curve.draw``.
+    divide : float, optional
+        Where a thin vertical line divides the panel.
+    bars : bool
+        Whether intervals are capped bars and few seeds dots, in place of shades and thin lines.
+    each : bool
+        Whether each seed is shown, however many there are.
     whole : bool
         Whether x counts something and has ticks at whole numbers alone.
     corner : str
         A word in the corner.
+    interval : str
+        The meaning of intervals.
     """
 
     curves: dict[str, Curve]
@@ -114,22 +87,23 @@ class Curves(BasePanel):
     ylim: tuple[float | None, float | None] | None = None
     levels: Mapping[str, float | tuple[float, Look]] = field(default_factory=dict)
     xticks: tuple[Sequence[float], Sequence[str]] | None = None
-    verticals: Sequence[float] = ()
+    divide: float | None = None
     bars: bool = False
     each: bool = False
     whole: bool = False
     corner: str = ""
+    interval: str = OVER_SEEDS
 
     def draw(self, ax: Axes) -> None:
         """Draw the lines, then the levels."""
         for name, curve in self.curves.items():
-            self.lines_[name] = curve.draw(ax, name, bars=self.bars, each=self.each)
+            self._draw_curve(ax, name, curve)
         for name, level in self.levels.items():
             value, look = level if isinstance(level, tuple) else (level, LEVEL)
             style = {"color": look.colour, "linestyle": look.line, "linewidth": look.width or 1}
             self.lines_[name] = ax.axhline(value, **style, label=name)
-        for x in self.verticals:
-            ax.axvline(x, color="0.7", linewidth=0.8)
+        if self.divide is not None:
+            ax.axvline(self.divide, color="0.7", linewidth=0.8)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, yscale=self.yscale)
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
@@ -147,4 +121,40 @@ class Curves(BasePanel):
         elif self.whole:
             ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         if self.xticks is not None:
-            ax.set_xticks(*self.xticks)
+            words = not all(text.isdigit() for text in self.xticks[1])
+            ax.set_xticks(*self.xticks, rotation=90 if words else 0)
+
+    def _draw_curve(self, ax: Axes, name: str, curve: Curve) -> None:
+        """Draw the mean over seeds, and how far they are apart."""
+        x, look, few = np.asarray(curve.x), curve.look, len(curve.seeds) < FEW or self.each
+        mean, *ends = band(curve.seeds, curve.within)
+        style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}
+        face = "white" if look.hollow else look.colour
+        drawn = ax.plot(x, mean, **style, markerfacecolor=face, linewidth=look.width, label=name)
+        (self.lines_[name],) = drawn
+        thin: dict[str, Any] = {"fmt": "none", "ecolor": look.colour}
+        if len(curve.seeds) == 1:
+            ends = [] if curve.interval is None else list(curve.interval)
+        elif few:
+            seed: dict[str, Any] = {"linestyle": "none", "marker": "."} if self.bars else {"linewidth": 0.4}
+            ax.plot(x, curve.seeds.T, color=look.colour, alpha=0.6, zorder=1.5, markersize=2, **seed)
+            self.marks_.add(("dots" if self.bars else "thin curves", EACH_SEED))
+            ends = []
+        if ends and self.bars:
+            ax.errorbar(x, mean, [mean - ends[0], ends[1] - mean], **thin, elinewidth=1)
+            self.marks_.add(("capped bars", self.interval))
+        elif ends:
+            ax.fill_between(x, *ends, color=look.colour, alpha=0.2, linewidth=0)
+            self.marks_.add(("shades", self.interval))
+        if curve.spread is not None:
+            ax.errorbar(x, curve.mean, curve.spread, **thin, elinewidth=0.5, capsize=0)
+            self.marks_.add(("thin vertical lines", OVER_SEQUENCES))
+
+
+def numbers_at(curves: Mapping[str, Curve], x: str) -> str:
+    """Return the values of some curves in words: "ΔL at γ = 0.3: 0.1 [0.0, 0.2]; ..."."""
+    return "; ".join(
+        f"{name.replace('$', '')} at {x} {at:g}: {seeds_text(seeds, curve.within)}"
+        for name, curve in curves.items()
+        for at, seeds in zip(np.asarray(curve.x), curve.seeds.T, strict=True)
+    )

@@ -19,7 +19,7 @@ from validate.judge.stats import COSINE, number
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
-_TICKS, _NAMES = 3, 8
+_TICKS, _NAMES = 3, 12
 """How many numbers, and how many words, there is room for beside a matrix."""
 
 
@@ -78,7 +78,8 @@ class HeatMap(BasePanel):
         )
         for axis, (name, values) in ((ax.xaxis, self.x), (ax.yaxis, self.y)):
             words = self.matrix and isinstance(values[0], str)
-            step = max(1, -(-len(values) // (_NAMES if words else _TICKS))) if self.matrix else 1
+            room = (_NAMES if words else _TICKS) if self.matrix else len(values)
+            step = -(-len(values) // room)
             places = range(0, len(values), step)
             texts = [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
             axis.set_ticks(places, texts, rotation=90 if words and axis is ax.xaxis else 0)
@@ -89,29 +90,19 @@ class HeatMap(BasePanel):
             ax.add_patch(Rectangle(corner, 1, 1, edgecolor="0.6", hatch="////", **edges))
         for row, first, last in self.frames:
             ax.add_patch(Rectangle((first - 0.5, row - 0.5), last - first + 1, 1, fill=False, edgecolor="w"))
-        if not self.matrix and self.values.size <= _MOST_NUMBERS:
-            self._write_numbers(ax)
-
-    def _write_numbers(self, ax: Axes) -> None:
-        for (row, column), value in np.ndenumerate(self.values):
-            if np.isfinite(value):
-                light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
-                text = f"{value:.2f}" if self.texts is None else self.texts[row][column]
-                ax.text(column, row, text, ha="center", va="center", color="black" if light else "white")
+        written = not self.matrix and self.values.size <= _MOST_NUMBERS
+        for row, column in np.argwhere(np.isfinite(self.values)).tolist() if written else []:
+            value = self.values[row, column]
+            light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
+            text = f"{value:.2f}" if self.texts is None else self.texts[row][column]
+            ax.text(column, row, text, ha="center", va="center", color="black" if light else "white")
 
 
 def cosine_map(title: str, tokens: Sequence[Any], matrices: FloatArray, kind: str = "token") -> HeatMap:
-    """Return the map of a cosine matrix, with the mean over all pairs of different tokens above it.
+    """Return the map of a cosine matrix, mean of ``matrices`` of shape (n_seeds, n, n).
 
-    Parameters
-    ----------
-    title : str
-    tokens : sequence
-        The names along the sides.
-    matrices : ndarray, shape (n_seeds, n, n)
-        One of each seed, or a single one.
-    kind : str, optional
-        The name of the axes.
+    Above it stands the mean over all pairs of different tokens; ``tokens`` are the names along the sides,
+    ``kind`` that of the axes.
     """
     means = np.array([off_diagonal(matrix).mean() for matrix in matrices])
     axis, name = (kind, tuple(tokens)), " ".join(title.split())

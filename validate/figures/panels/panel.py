@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from validate.figures.style import new_axes, styled
 from validate.judge.stats import ANY, number, over_seeds
@@ -18,7 +17,6 @@ FEW = 3
 """With fewer seeds Student's interval says next to nothing: each seed is shown in its place."""
 OVER_SEEDS, EACH_SEED = "95 % interval over seeds (Student t)", "one seed each"
 OVER_SEQUENCES = "standard deviation over the probe's sequences, mean over seeds"
-_MEANINGS: WeakKeyDictionary[Axes, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -32,12 +30,10 @@ class BasePanel:
         Its main numbers as a line of text, or nothing.
     square : bool
         Whether it is as high as it is wide.
-    ax_ : Axes or None
-        The axes that it is drawn on; None before.
-    lines_ : dict
-        The artists that it drew, by name.
-    image_ : AxesImage or None
-        The image that a colour bar explains.
+    ax_, lines_, image_ : Axes, dict, AxesImage
+        What was drawn: the axes, the artists by name, and the image that a colour bar explains.
+    marks_ : set of (str, str)
+        The kinds of marks that were drawn, each with its meaning.
     """
 
     title: str
@@ -45,6 +41,7 @@ class BasePanel:
     ax_: Axes | None = field(default=None, repr=False, kw_only=True)
     lines_: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     image_: Any = field(default=None, repr=False, kw_only=True)
+    marks_: set[tuple[str, str]] = field(default_factory=set, repr=False, kw_only=True)
     square: ClassVar[bool] = False
 
     @styled
@@ -70,23 +67,18 @@ class NoRuns(BasePanel):
         ax.annotate("no finished run", (0.5, 0.5), xycoords="axes fraction", ha="center")
 
 
+def marks_text(panels: Iterable[BasePanel]) -> str:
+    """Return the meaning of the marks on some panels: "Shades: 95 % interval over seeds (Student t)"."""
+    kinds: dict[str, list[str]] = {}
+    for kind, meaning in sorted(set().union(*(panel.marks_ for panel in panels))):
+        kinds.setdefault(meaning, []).append(kind)
+    text = "; ".join(f"{' and '.join(own)}: {meaning}" for meaning, own in sorted(kinds.items()))
+    return text[:1].upper() + text[1:]
+
+
 def seeds_text(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> str:
     """Return a mean over seeds with its interval, or with each of two: "0.3 [0.1, 0.5]", "0.3 (0.2, 0.4)"."""
     known = [float(x) for x in np.ravel(np.asarray(values, np.float64)) if np.isfinite(x)]
     if 1 < len(known) < FEW:
         return f"{number(float(np.mean(known)))} ({', '.join(map(number, known))})"
     return str(over_seeds(known, within))
-
-
-def explain(ax: Axes, kind: str, meaning: str) -> None:
-    """Note the meaning of a kind of mark on some axes, for the figure's footnote."""
-    _MEANINGS.setdefault(ax, set()).add((kind, meaning))
-
-
-def legend_text(figure: Figure) -> str:
-    """Return the meaning of each kind of mark that a figure shows: "Shades: 95 % interval over seeds"."""
-    kinds: dict[str, list[str]] = {}
-    for kind, meaning in sorted(set().union(*(_MEANINGS.get(ax, set()) for ax in figure.axes))):
-        kinds.setdefault(meaning, []).append(kind)
-    text = "; ".join(f"{' and '.join(own)}: {meaning}" for meaning, own in sorted(kinds.items()))
-    return text[:1].upper() + text[1:]

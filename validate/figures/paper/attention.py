@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import predict_value_growth
-from theory.arrays import FloatArray
-from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
@@ -41,22 +40,15 @@ STANDS_OUT = 0.5
 
 @paper_figure(6, "The first attention and W_V", likeliest(SMALL))
 def first_attention(observations: Sequence[Observations]) -> Sheet:
-    """Draw the first attention and W_V at small initial weights.
-
-    Lemma 1 says that with small initial weights the first attention is nearly the average over all positions
-    so far, 1/i in row i, before any training. A shows it from the start on, B its rows at A's last epoch.
-    Theorem 2 says that W_V then grows along one direction (C).
-
-    The paper finds the reasoning anchors aligned with it, and the memory anchors nearly orthogonal to it (D).
-    D holds Theorem 2's prediction twice: with u as the model's output while W_V grows, as in the paper, and
-    with the marginal label distribution P̄, which a model fits first. Whether these runs agree is said in the
-    figure and in its caption, computed from them.
-    """
-    every = of_kind(observations, ATTENTION, "Fig. 6", "Transformers")
+    """Draw the first attention beside the average 1/i (Lemma 1), and W_V's one direction (Theorem 2)."""
+    every = of_kind(observations, ATTENTION, "Fig. 6 is about Transformers")
     setting = small_scale(every)
     settings, epochs = over_gamma(every, setting), shown_epochs(setting)
     errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
-    average = f"The first attention is {_when_average(errors)}"
+    near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
+    at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} alone"
+    average = f"close to the average at {at}" if near else "at no epoch shown close to the average"
+    average = f"The first attention is {average}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
     values = setting.array("singular/0.W_V", epochs[0])
     ratios = values[:, 1] / values[:, 0]
@@ -65,10 +57,9 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     first = f"At epoch {epochs[0]} {first}"
     early = [s.nearest(epochs[0]) for s in settings]
     when = " or ".join(map(str, sorted(set(early))))
-    at = f"D: γ = {setting.init_rate:g}"
     lower = [
         singular_values(settings, "0.W_V", early, f"C: every γ, epoch {when}"),
-        *(_value_alignment(setting, epoch, f"{at}, epoch {epoch}") for epoch in epochs),
+        *(_value_alignment(setting, e, f"D: γ = {setting.init_rate:g}, epoch {e}") for e in epochs),
     ]
     title = f"A, B  First attention, {model_name(setting, rate=True)}"
     rows = [
@@ -90,12 +81,11 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
 def first_attention_large(observations: Sequence[Observations]) -> Sheet:
-    """Draw the first attention at large initial weights, for which Lemma 1 promises little.
+    """Draw the first attention at large initial weights, and its distance from the average over γ.
 
-    Its distance from the average over γ stands below. The dotted crosses are Lemma 1's own number for the
-    share of entries within 0.1 of 1/i at initialisation; it says nothing of later epochs.
+    The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at initialisation.
     """
-    every = of_kind(observations, ATTENTION, "Fig. 12", "Transformers")
+    every = of_kind(observations, ATTENTION, "Fig. 12 is about Transformers")
     small = small_scale(every)
     shown, own = shown_epochs(small), over_gamma(every, small)
     rows = [
@@ -114,15 +104,6 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     )
     runs = about(every)
     return Sheet("fig12_first_attention_large", caption.strip(), runs, rows)
-
-
-def _when_average(errors: dict[int, FloatArray]) -> str:
-    """Return at which epochs the largest distance from 1/i is small."""
-    near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
-    if not near:
-        return "at no epoch shown close to the average"
-    alone = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} alone"
-    return f"close to the average at {alone}"
 
 
 def _first_attention_row(title: str, setting: Setting, epochs: Sequence[int], says: str = "") -> PanelRow:
@@ -172,25 +153,21 @@ def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], plac
     from validate.observe.observables import LEMMA1_EPSILONS
 
     gammas = np.array([s.init_rate for s in settings])
-    share = place is not None
-    what = "max |$A_{ij}$ − 1/i|"
-    if place is not None:
-        what = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}"
-    curves, told = {}, []
+    curves = {}
     for epoch, colour in zip(epochs, PALETTE, strict=False):
-        name = "lemma1_share" if share else "first_attention_error"
+        name = "first_attention_error" if place is None else "lemma1_share"
         each = [s.array(name, s.nearest(epoch)) for s in settings]
-        each = [values[:, place] for values in each] if share else each
+        each = each if place is None else [values[:, place] for values in each]
         curves[f"epoch {epoch}"] = Curve(gammas, over_settings(each), Look(colour, "o"), SHARE)
-        told += [
-            f"{what.replace('$', '')} at γ = {gamma:g}, epoch {epoch}: {seeds_text(values, SHARE)}"
-            for gamma, values in zip(gammas, each, strict=True)
-        ]
+    what, ylim, scale = "max |$A_{ij}$ − 1/i|", None, "log"
+    if place is not None:
+        what, ylim = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}", (-0.03, 1.03)
+        scale = "linear"
+    numbers = f"{what.replace('$', '')}: {numbers_at(curves, 'γ =')}"
     if place is not None:
         lemma = [predicted_average_share(s.config, LEMMA1_EPSILONS[place]) for s in settings]
         curves["Lemma 1, epoch 0"] = Curve(gammas, np.array([lemma]), Look("black", "x", ":"))
-    ylim, scale = ((-0.03, 1.03), "linear") if share else (None, "log")
-    numbers, x = "; ".join(told), "initialisation rate γ"
+    x = "initialisation rate γ"
     return Curves("", curves, x, what, yscale=scale, ylim=ylim, bars=True, numbers=numbers)
 
 
@@ -225,7 +202,7 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
         ylim=(-1.15, 1.15),
         levels={"_zero": (0.0, Look("0.7", width=0.8))},
         xticks=([int(i) for i in x[::step]], [str(s) for s in anchors[::step]]),
-        verticals=[len(task.memory_anchors) - 0.5],
+        divide=len(task.memory_anchors) - 0.5,
         bars=True,
         numbers=f"{title}: mean |cosine| with the top direction of W_V, {', '.join(told)}",
     )

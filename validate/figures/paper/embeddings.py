@@ -52,18 +52,12 @@ MEANS = "Above each matrix: the mean over pairs of different tokens."
 
 @paper_figure(4, "The Emb-MLP's embedding and its label distributions", "emb-mlp")
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
-    """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict.
+    """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict (eq. 5, 7, 8).
 
-    To leading order an embedding grows along P^s − u, the label distribution of its token against the uniform
-    one (eq. 5, 7, 8). Memory anchors share one distribution, so their cosines are predicted near 1. Those of
-    reasoning anchors are shifted copies, so their cosines are predicted to fall with distance.
-
-    A shows training, B the distributions, C the cosines that follow from P^s − u, from P^s − P̄ (the drive
-    once the marginal distribution P̄ is fitted), from the run's own label counts, and from the late direction
-    of the frozen flow with the run's own initial weights. Neither distributions nor counts know anything of
-    training.
+    C has the cosines of P^s − u, of P^s − P̄ (the drive once the marginal distribution P̄ is fitted), of the
+    run's own label counts, and of the late direction of the frozen flow with its own initial weights.
     """
-    setting = small_scale(of_kind(observations, EMB_MLP, "Fig. 4", "the Emb-MLP"))
+    setting = small_scale(of_kind(observations, EMB_MLP, "Fig. 4 is about the Emb-MLP"))
     names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
     epochs, groups = shown_epochs(setting), mapping_groups(setting.task)
     rows = []
@@ -88,15 +82,9 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
 def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices and components of the Transformer's embedding, and of eq. 14's (Prop. 2, 3).
 
-    A has cosine matrices, B the first two principal components of anchors and keys, C one row of cosines
-    against the label distributions and against eq. 14 with the paper's width, D the cosines and components of
-    eq. 14's w̃, which lie on an arc in numerical order, beside those of training.
-
-    The paper finds memory anchors aligned here too; the caption has their mean cosines in these runs. The
-    width of 12 in eq. 14 is the paper's and is not the one that follows from the variance of the label
-    distribution.
+    The width of 12 in eq. 14 is the paper's and not the one that follows from the label distribution.
     """
-    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 5", "Transformers"))
+    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 5 is about Transformers"))
     epochs, tokens = shown_epochs(setting), reasoning_group(setting.task)
     middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
@@ -120,13 +108,9 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
 def every_row(observations: Sequence[Observations]) -> Sheet:
-    """Draw cos(s, ·) of every reasoning anchor s, theory against training.
-
-    Each panel has the prediction of the label distributions, that of eq. 14 with the paper's width, and
-    training. The paper plots eq. 14 alone and finds discrepancies for large s.
-    """
+    """Draw cos(s, ·) of every reasoning anchor s: label distributions and eq. 14 against training."""
     found = of_kind(observations, ATTENTION)
-    found = found or of_kind(observations, EMB_MLP, "Fig. 9", "the Transformer and the Emb-MLP")
+    found = found or of_kind(observations, EMB_MLP, "Fig. 9 is about the Transformer and the Emb-MLP")
     setting = small_scale(found)
     tokens, epoch = reasoning_group(setting.task), shown_epochs(setting)[0]
     panels = cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
@@ -148,13 +132,8 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
-    """Draw cosine matrices of the Emb-MLP at large initial weights.
-
-    The paper finds embeddings nearly orthogonal at γ = 0.3, so that the label distributions leave little
-    trace. At γ = 0.5 (B) they may leave more. For these weights the leading order of the theory says nothing:
-    the initial embedding is not small against what it learns.
-    """
-    settings = large_scales(of_kind(observations, EMB_MLP, "Fig. 10", "the Emb-MLP"))
+    """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
+    settings = large_scales(of_kind(observations, EMB_MLP, "Fig. 10 is about the Emb-MLP"))
     rows = [
         PanelRow(f"{letter}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, shown_epochs(s)), BAR)
         for letter, s in zip("ABCDEFGH", settings, strict=False)
@@ -170,11 +149,10 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
 def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices and components of the Transformer's embedding at large initial weights.
 
-    The rank correlation above each map says how far a component puts the keys in numerical order; it is the
-    larger of two components' and so above zero by chance as well. Keys that go round a ring in their order
-    are a structure that no component shows: where they do, the ring and its turns are named.
+    The rank correlation above each map says how far a component puts the keys in numerical order; keys that
+    go round a ring in their order are a structure that no component shows, so that a ring is named.
     """
-    settings = large_scales(of_kind(observations, ATTENTION, "Fig. 11", "Transformers"))
+    settings = large_scales(of_kind(observations, ATTENTION, "Fig. 11 is about Transformers"))
     rows, rings = [], []
     for letter, setting in zip("ABCDEFGH", settings, strict=False):
         late = shown_epochs(setting)[-1]

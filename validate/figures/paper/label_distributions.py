@@ -24,14 +24,9 @@ EARLY_ACCURACY = 0.3
 
 @paper_figure(8, "The effect of the label distribution", "fig8-memory", "fig8-memory-long", "fig8-ranges")
 def label_distributions(observations: Sequence[Observations]) -> Sheet:
-    """Draw two memory mappings whose label distributions differ, and outputs inside four label ranges.
+    """Draw two memory mappings whose label distributions differ (A), and outputs in four label ranges (B).
 
-    A has two memory mappings that differ in their label distributions alone (the paper's left panel): the
-    first with labels uniform in a window around the key, whose width depends on the anchors, the second with
-    labels uniform on all keys; of each network the longest runs are shown. B has four memory mappings with
-    nested label ranges (the paper's right panel). The paper finds that early in training, when accuracy is
-    low, the outputs stay inside each range: the label distribution of a token is learned before any single
-    label. The mass inside its range stands above each panel.
+    Of each network the longest runs of A are shown. The mass inside its range stands above each panel of B.
     """
     tables = [o for o in observations if sum(m.is_table for m in o.task.mappings) > 1]
     windows = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]

@@ -10,7 +10,7 @@ import numpy as np
 from theory.arrays import FloatArray
 from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves
-from validate.figures.panels.curves import Curve, Curves
+from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import paper_figure
@@ -24,7 +24,7 @@ from validate.figures.runs import (
     small_scale,
 )
 from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import MARKERS, PALETTE, Look
+from validate.figures.style import MARKERS, PALETTE, ZERO, Look
 from validate.judge.groups import Setting
 from validate.judge.measures.language import (
     KNOWN,
@@ -50,13 +50,8 @@ GAPS = {
 
 @paper_figure(1, "Loss on two corpora", "language")
 def two_losses(observations: Sequence[Observations]) -> Sheet:
-    """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ.
-
-    The answers of PrOntoQA follow from rules, TinyStories is told. The paper's claim: with small initial
-    weights the loss on PrOntoQA falls faster. The dotted and dashed lines are computed from the text: the
-    entropy of a token, and of a token whose predecessor is known.
-    """
-    settings = of_kind(observations, LANGUAGE, "Fig. 1", "GPT-2")
+    """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ."""
+    settings = of_kind(observations, LANGUAGE, "Fig. 1 is about GPT-2")
     first, second = two_corpora(settings[0].runs[0])
     caption = (
         f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
@@ -69,18 +64,8 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
 def corpora_apart(observations: Sequence[Observations]) -> Sheet:
-    """Draw how far the two losses lie apart over γ, and cosines of both corpora's words, early, at small γ.
-
-    A: the distance of the two losses over γ, relative as in the paper, and above what each corpus's own
-    entropies allow. B: the cosines of each corpus's most frequent words early in training, beside those that
-    the counts of the text predict before training, and those from shuffled text, which keeps frequencies
-    alone.
-
-    The paper's claims: ΔL rises with γ; words of PrOntoQA stay apart and words of TinyStories align. The
-    second is judged on all tokens, whose mean cosines the caption gives; B shows the frequent words, where
-    the two corpora need not differ.
-    """
-    settings = of_kind(observations, LANGUAGE, "Fig. 7", "GPT-2")
+    """Draw how far the two losses lie apart over γ, and early cosines of both corpora's words at small γ."""
+    settings = of_kind(observations, LANGUAGE, "Fig. 7 is about GPT-2")
     small = small_scale(settings)
     names = two_corpora(small.runs[0])
     first, second = names
@@ -107,12 +92,8 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(14, "Embeddings of two corpora at larger initial scales", "language")
 def larger_scales(observations: Sequence[Observations]) -> Sheet:
-    """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale.
-
-    The prediction is from the counts of the text. The paper's claim: only small initial weights give the
-    embedding a structure.
-    """
-    settings = of_kind(observations, LANGUAGE, "Fig. 14", "GPT-2")
+    """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale."""
+    settings = of_kind(observations, LANGUAGE, "Fig. 14 is about GPT-2")
     shown = list({s.label: s for s in [*large_scales(settings), small_scale(settings)]}.values())
     rows, told = [], []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
@@ -159,14 +140,12 @@ def _gaps(
 ) -> Curves:
     """Return the second corpus's loss minus the first's at the end of training, over γ."""
     gammas = np.array([s.init_rate for s in settings])
-    curves, told = {}, []
+    curves = {}
     for i, (name, measure) in enumerate(measures.items(), start=first_colour):
         each = [np.array([measure(run) for run in s.runs]) for s in settings]
         curves[name] = Curve(gammas, over_settings(each), Look(PALETTE[i], MARKERS[i]))
-        told += [f"{name} at γ = {g:g}: {seeds_text(v)}" for g, v in zip(gammas, each, strict=True)]
-    zero = {"_zero": (0.0, Look("0.5", width=0.8))}
-    numbers = "; ".join(told)
-    return Curves(title, curves, "initialisation rate γ", unit, levels=zero, bars=True, numbers=numbers)
+    numbers, x = numbers_at(curves, "γ ="), "initialisation rate γ"
+    return Curves(title, curves, x, unit, levels=ZERO, bars=True, numbers=numbers)
 
 
 def _course(gammas: Sequence[float], means: FloatArray) -> str:

@@ -24,12 +24,9 @@ from validate.observe import Observations
 def second_attention(observations: Sequence[Observations]) -> Sheet:
     """Draw the last row of the last layer's attention, by position p of the key, and with positions alone.
 
-    The paper (Appendix D, E) has the logits rise up to the key, stay over the anchors and fall sharply after
-    them, a cliff; the attention then lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all
-    token embeddings set to zero, it has positions alone give a rising line. Each seed is drawn thin: a mean
-    of logits hides that seeds may find different ways.
+    Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
     """
-    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 15", "Transformers"))
+    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 15 is about Transformers"))
     has_positions = setting.has("last_logits_positions")
     rows = []
     for letter, epoch in zip("AB", shown_epochs(setting), strict=False):

@@ -10,8 +10,8 @@ import numpy as np
 from sim.config.model import EmbMLPConfig
 from theory import InputError, Task
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.panel import BasePanel, NoRuns, seeds_text
+from validate.figures.panels.curves import Curve, Curves, numbers_at
+from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import (
     ATTENTION,
@@ -42,17 +42,12 @@ OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Draw loss and accuracy over epochs on a logarithmic axis, the Transformer (A) above the Emb-MLP (B).
 
-    The data sets are memory, reasoning training and reasoning test data. The paper's claim: with large
-    initial weights (γ = 0.3) memory and reasoning are fitted alike and the test set is not; with small ones
-    (γ = 0.8) reasoning comes first, test set included.
-
-    Two dotted lines are computed from the task. In A, the entropy of a memory anchor's label distribution: a
-    model that knows eq. 7 and nothing else has this memory loss. In B, the memory accuracy that no sum of
-    embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels differ. Dots
-    are the curves that the theory predicts for the Emb-MLP without any run, where they are kept.
+    Two dotted lines are computed from the task. In A, the entropy of a memory anchor's label distribution. In
+    B, the memory accuracy that no sum of embeddings can pass in expectation. Dots are the curves that the
+    theory predicts for the Emb-MLP without any run, where they are kept.
     """
     transformer, emb_mlp = of_kind(observations, ATTENTION), of_kind(observations, EMB_MLP)
-    of_kind(observations, ATTENTION + EMB_MLP, "Fig. 3", "the Transformer and the Emb-MLP")
+    of_kind(observations, ATTENTION + EMB_MLP, "Fig. 3 is about the Transformer and the Emb-MLP")
     rows, parts = [], []
     if transformer:
         name = model_name(transformer[0])
@@ -80,14 +75,9 @@ def learning(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
 def without_norm(observations: Sequence[Observations]) -> Sheet:
-    """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line.
-
-    The theory has no layer norm. The paper finds the same bias as in Fig. 3A: small weights favour reasoning,
-    and large ones do not. The runs are of the likeliest setting without its norm: at full size if there are
-    such runs, and otherwise at a quarter of the size.
-    """
-    needs = "Transformers without norm (--model.norm none)"
-    settings = of_kind(observations, ATTENTION, "Fig. 16", needs, norm="none")
+    """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line."""
+    needs = "Fig. 16 is about Transformers without norm (--model.norm none)"
+    settings = of_kind(observations, ATTENTION, needs, norm="none")
     title = "Transformer without layer norm"
     rows = [
         _row(f"A  {title}: loss", settings, "loss", legend=False, log=True, each=True),
@@ -102,13 +92,9 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Draw loss over epochs, one column per learning rate, and the largest rises of the losses (Appendix G).
 
-    A conclusion that holds at one rate only is one about that rate. All panels of A and B have the same axes.
-    The last row has the largest rise of each loss above its lowest value before it; the paper reports severe
-    spikes at its largest rate. The theory is one of gradient flow and knows no spikes. The runs are of the
-    likeliest setting at a quarter of the size, over the peak of its schedule; where these are not kept,
-    shorter ones at full size.
+    All panels of A and B have the same axes.
     """
-    settings = of_kind(observations, ATTENTION, "Fig. 17", "Transformers")
+    settings = of_kind(observations, ATTENTION, "Fig. 17 is about Transformers")
     rates = sorted({_peak(s) for s in settings})
     gammas = sorted({s.init_rate for s in settings})
     by_rate = {(s.init_rate, _peak(s)): s for s in settings}
@@ -206,17 +192,13 @@ def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves
 
     A loss that overflowed counts with the rise that was seen.
     """
-    curves, told = {}, []
+    curves = {}
     gammas = sorted({s.init_rate for s in settings})
     for gamma, colour, marker in zip(gammas, sequential(len(gammas)), MARKERS, strict=False):
         own = sorted((s for s in settings if s.init_rate == gamma), key=_peak)
         rises = [np.array([ends(largest_rise(curve(r, "loss", part)[1]))[0] for r in s.runs]) for s in own]
-        look = Look(colour, marker)
-        curves[f"γ = {gamma:g}"] = Curve([_peak(s) for s in own], over_settings(rises), look, SIZE)
-        told += [
-            f"γ = {gamma:g}, rate {_peak(s):g}: {seeds_text(r, SIZE)}"
-            for s, r in zip(own, rises, strict=True)
-        ]
-    numbers = f"{title}, largest rise: {'; '.join(told)}"
+        rates, look = [_peak(s) for s in own], Look(colour, marker)
+        curves[f"γ = {gamma:g}"] = Curve(rates, over_settings(rises), look, SIZE)
+    numbers = f"{title}, largest rise: {numbers_at(curves, 'rate')}"
     unit = "largest rise (nats)"
     return Curves(title, curves, "peak learning rate", unit, "log", bars=True, numbers=numbers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -102,17 +101,26 @@ class PaperFigure:
     build: Build
     compares: Literal["", "γ", "learning rate"] = ""
 
-    @property
-    def text(self) -> str:
-        """The paper's claim and what the figure shows, for a page."""
-        return inspect.getdoc(self.build) or ""
-
     def draw(self, observations: Sequence[Observations]) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.sources and not observations:
             problem = f"none for Fig. {self.number}"
             raise InputError("runs", [], problem, "give runs, or none to show the kept")
         return self.build(observations).plot()
+
+    def kept(self, read: Read) -> tuple[dict[str, list[Observations]], list[NoRunsError]]:
+        """Return the kept runs of its sources by study, and the refusals of sources without."""
+        found: dict[str, list[Observations]] = {}
+        missing: list[NoRunsError] = []
+        for source in self.sources:
+            try:
+                study, runs = source.find(read)
+                found[study] = runs
+            except NoRunsError as error:
+                missing.append(error)
+        if missing and not found:
+            raise missing[0]
+        return found, missing
 
 
 FIGURES: dict[int, PaperFigure] = {}
@@ -124,14 +132,8 @@ def paper_figure(
 ) -> Callable[[Build], Build]:
     """Register the function below as what builds a figure; commands, reports and gallery then know it.
 
-    Parameters
-    ----------
-    number : int
-    title : str
-    *sources : str or Source
-        Studies whose kept runs it shows by default, or choices between studies.
-    compares : str, optional
-        What it compares runs over, "γ" or "learning rate".
+    ``sources`` are studies whose kept runs it shows by default, or choices between studies; for the others
+    see ``PaperFigure``.
     """
 
     def register(build: Build) -> Build:
@@ -156,14 +158,7 @@ def find_figure(number: int) -> PaperFigure:
 
 @checked
 def draw_figure(number: int, observations: Sequence[Observations] | None = None) -> Sheet:
-    """Draw a figure of the paper.
-
-    Parameters
-    ----------
-    number : int
-        The paper's.
-    observations : sequence of Observations, optional
-        The runs to show; those that are kept of the figure's studies by default.
+    """Draw a figure of the paper by its number, from some runs or by default from those that are kept.
 
     Raises
     ------
@@ -174,9 +169,15 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
     return figure.draw(kept_of(figure)[0] if observations is None else observations)
 
 
+def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observations], list[NoRunsError]]:
+    """Return what is kept for a figure's sources, and the refusals of those that are missing."""
+    found, missing = figure.kept(read or kept)
+    return [run for own in found.values() for run in own], missing
+
+
 def runs_behind(number: int) -> str:
     """Return which kept runs a figure shows, how they are trained anew, and what they cost."""
-    chosen, _ = _chosen(find_figure(number), kept)
+    chosen, _ = find_figure(number).kept(kept)
     runs = [run for own in chosen.values() for run in own]
     if not runs:
         return "no runs: drawn from the task alone"
@@ -187,23 +188,3 @@ def runs_behind(number: int) -> str:
         f"study {studies}: {len(runs)} run{'s' * (len(runs) > 1)}, {hours:.2f} hours of training in all, at "
         f"most {memory:.0f} MiB per process; trained again by anchorflow study {studies} --run --keep"
     )
-
-
-def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observations], list[InputError]]:
-    """Return what is kept for a figure's sources, and the refusals of those that are missing."""
-    chosen, missing = _chosen(figure, read or kept)
-    return [run for own in chosen.values() for run in own], missing
-
-
-def _chosen(figure: PaperFigure, read: Read) -> tuple[dict[str, list[Observations]], list[InputError]]:
-    found: dict[str, list[Observations]] = {}
-    missing: list[InputError] = []
-    for source in figure.sources:
-        try:
-            study, runs = source.find(read)
-            found[study] = runs
-        except NoRunsError as error:
-            missing.append(error)
-    if missing and not found:
-        raise missing[0]
-    return found, missing

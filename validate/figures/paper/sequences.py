@@ -26,12 +26,7 @@ KEY, NOISE = ("key", PALETTE[4]), ("noise", KEYS.colour)
 
 @paper_figure(2, "Sequences of the task")
 def examples(observations: Sequence[Observations]) -> Sheet:
-    """Draw sequences of each mapping with their labels; no runs are needed.
-
-    A sequence is noise, a key, q anchors of one mapping in a row, and noise again. The label depends on key
-    and anchors alone: a reasoning mapping adds them up, a memory mapping looks up a label that was drawn once
-    and is fixed. The sequences are drawn from the paper's task (Section 2.1, 3.1), or that of the first run.
-    """
+    """Draw sequences of each mapping with their labels, from the paper's task or that of the first run."""
     task = observations[0].task if observations else Task.paper()
     rng = np.random.default_rng(SEED)
     tables = draw_tables(task, rng)

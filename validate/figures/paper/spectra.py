@@ -29,51 +29,51 @@ FOLLOWED = ("0.W_V", "W_E", "W_U", "W_emb", "W1", "W2")
 
 @paper_figure(13, "Singular values over γ", likeliest(LARGE, SMALL), OVER_GAMMA, compares="γ")
 def spectra(observations: Sequence[Observations]) -> Sheet:
-    """Draw singular values layer by layer, and effective ranks over γ and over epochs.
+    """Draw singular values layer by layer (A), and effective ranks over epochs (B) and γ (C, D).
 
-    The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
-    over the largest, a row for each layer; B, C and D have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy
-    and Vetterli 2007), which is r for r equal singular values: B over epochs, C over γ in these runs, D over
-    more γ in others. Whether it falls, and how far, differs between matrices. The theory's reason for low
-    rank: along C, the token-label matrix, the ranks are learned one by one.
+    The effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and Vetterli 2007), is r for r equal singular values. D
+    has more γ, in other runs.
     """
-    # The longest runs that hold singular values, of as many matrices as any; more γ have a row of their own.
-    found: dict[str, list[Setting]] = defaultdict(list)
+    # The longest runs that hold singular values, of as many matrices as any; more γ have panels of their own.
+    families: dict[str, list[Setting]] = defaultdict(list)
     for setting in group_runs(observations):
-        found[without_gamma(setting)].append(setting)
-    families = list(found.values())
-    held = {id(own): len(_names(own, "singular/")) for own in families}
-    main = max(
-        families, key=lambda own: (len(own) > 1, held[id(own)] > 0, own[0].epochs()[-1], held[id(own)])
-    )
-    scan = max(families, key=len)
-    more, layers = len(scan) > len(main), _by_layer(_matrices(main, "singular/"))
+        families[without_gamma(setting)].append(setting)
+
+    def value(own: list[Setting]) -> tuple[bool, bool, int, int]:
+        held = len(_matrices(own, "singular/"))
+        return len(own) > 1, held > 0, own[0].epochs()[-1], held
+
+    main, scan = max(families.values(), key=value), max(families.values(), key=len)
+    layers = _by_layer(main, "singular/")
     late = [shown_epochs(s)[-1] for s in main]
     name = f"{model_name(main[0])}, epoch {' or '.join(map(str, sorted(set(late))))}"
+    last = list(layers)[-1]
     rows = [
         PanelRow(
             f"A  Singular values, {layer}; {name}",
             [singular_values(main, matrix, late, matrix_name(matrix)) for matrix in matrices],
-            height=1.25 + 0.2 * (layer == list(layers)[-1]),
-            legend=layer == list(layers)[-1],
+            height=0.95 + 0.25 * (layer == last),
+            legend=layer == last,
             share_y=layer,
         )
         for layer, matrices in layers.items()
     ]
     followed = [m for m in FOLLOWED if any(m in names for names in layers.values())][:3]
     over_epochs = [_over_epochs(main, m) for m in followed]
-    rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.75))
-    rows.append(_over_gamma("C", main, f"; {name}", legend=not more))
+    rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.4))
+    title, panels, runs = f"C  Effective rank over {len(main)} γ", _over_gamma(main), about(main)
     caption = (
         "A: singular values of every weight matrix over the largest. B, C: the effective rank "
         f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
     ).strip()
-    runs = about(main)
-    if more:
+    if len(scan) > len(main):
         widths = [s.config.model_dump()["model"].get("d_m") or s.task.vocab_size for s in (scan[0], main[0])]
-        rows.append(_over_gamma("D", scan, " in smaller runs" * (widths[0] < widths[1])))
+        smaller = " in smaller runs" * (widths[0] < widths[1])
+        title += f" (left);  D  over {len(scan)} γ{smaller} (right)"
+        panels += _over_gamma(scan)
         caption += " D: that rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
+    rows.append(PanelRow(title, panels, height=1.7))
     return Sheet("fig13_spectra", caption, runs, rows)
 
 
@@ -95,9 +95,9 @@ def matrix_name(name: str) -> str:
     return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
 
 
-def _over_gamma(letter: str, settings: Sequence[Setting], which: str, *, legend: bool = True) -> PanelRow:
+def _over_gamma(settings: Sequence[Setting]) -> list[Curves]:
     """Return the effective ranks over γ, a panel for each layer."""
-    layers = _by_layer(_matrices(settings, "effective_rank/"))
+    layers = _by_layer(settings, "effective_rank/")
     every = list(dict.fromkeys(matrix_name(m) for names in layers.values() for m in names))
     # Colour and marker together differ for each of 56 matrices.
     looks = {m: Look(PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]) for i, m in enumerate(every)}
@@ -107,9 +107,10 @@ def _over_gamma(letter: str, settings: Sequence[Setting], which: str, *, legend:
     for layer, names in layers.items():
         each = {matrix_name(m): [s.array(f"effective_rank/{m}", e) for s, e in late] for m in names}
         curves = {m: Curve(gammas, over_settings(values), looks[m], SIZE) for m, values in each.items()}
-        panels.append(_ranks(layer, curves, "initialisation rate γ"))
-    title = f"{letter}  Effective rank over {len(settings)} γ{which}"
-    return PanelRow(title, panels, height=1.65 + 0.2 * legend, legend=legend)
+        panels.append(_ranks(layer.replace(" the", "\nthe"), curves, "γ"))
+    for panel in panels[1:]:
+        panel.ylabel = ""
+    return panels
 
 
 def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
@@ -136,28 +137,23 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
     return Curves(title, curves, xlabel, "effective rank", ylim=ylim, whole=whole, numbers=told)
 
 
-def _matrices(settings: Sequence[Setting], prefix: str) -> list[str]:
-    """Return the matrices of which all settings hold some observable, in the order in which they apply."""
-    names = _names(settings, prefix)
-    if not names:
-        raise InputError("runs", len(settings), f"hold no {prefix}NAME", "observe the runs again")
+def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
+    """Return the matrices of which all settings hold some observable."""
+    shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
+    return {name.removeprefix(prefix) for name in shared if name.startswith(prefix)}
+
+
+def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
+    """Return the matrices of each layer in the order in which they apply, and last those of none."""
 
     def order(name: str) -> tuple[str, int, str]:
         layer, _, matrix = name.rpartition(".")
         return layer, IN_A_LAYER.index(matrix) if matrix in IN_A_LAYER else -1, matrix
 
-    return sorted(names, key=order)[:MOST_MATRICES]
-
-
-def _names(settings: Sequence[Setting], prefix: str) -> list[str]:
-    shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
-    return [name.removeprefix(prefix) for name in shared if name.startswith(prefix)]
-
-
-def _by_layer(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the matrices of each layer, and last those of none."""
+    names = sorted(_matrices(settings, prefix), key=order)[:MOST_MATRICES]
+    if not names:
+        raise InputError("runs", len(settings), f"hold no {prefix}NAME", "observe the runs again")
     found: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(names, key=lambda n: (not n.rpartition(".")[0], n.rpartition(".")[0])):
-        layer = name.rpartition(".")[0]
-        found[f"layer {int(layer) + 1}" if layer else "outside the layers"].append(name)
+    for name in sorted(names, key=lambda name: "." not in name):
+        found[f"layer {int(name.split('.')[0]) + 1}" if "." in name else "outside the layers"].append(name)
     return dict(found)
