@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 import re
+import shutil
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-TINY = {
+from tests.fuzz.driver import Case, Ending, ran
+
+RULES = Path(__file__).resolve().parents[2] / "docs" / "howto" / "rule.md"
+TASK = {"keys": "20..22", "n_anchors": 1, "length": 2, "vocab_size": 30}
+TINY: dict[str, Any] = {
     "init_rates": [0.8],
     "seeds": [0],
-    "task": {
-        "keys": "20..22",
-        "n_anchors": 1,
-        "length": 2,
-        "vocab_size": 30,
-        "reasoning_anchors": [4, 5],
-        "memory_anchors": [1],
-    },
+    "task": TASK | {"reasoning_anchors": [4, 5], "memory_anchors": [1]},
     "model": {"kind": "transformer", "n_layers": 1, "d_m": 4, "d_f": 4, "d_k": 2},
     "data": {"source": "enumerate"},
     "training": {"epochs": 1, "batch_size": 4, "learning_rate": 1e-3, "snapshot_epochs": [0]},
@@ -34,39 +32,19 @@ SWEEP = {"purpose": "None.", "axes": {"learning_rate": [1e-3, 1e-2], "d_f": [4, 
 FILES = {"study": STUDY, "sweep": SWEEP}
 """What these commands read where an option is the point."""
 TEXTS = (
-    "",
-    "zzz",
-    "-1",
-    "0",
-    "1.5",
-    "nan",
-    "inf",
-    "true",
-    "1e999",
-    "9" * 20,
-    "9" * 5000,
-    "[/x]",
-    "$x^$",
-    "γ\x1b[2J",
+    *("", "zzz", "-1", "0", "1.5", "nan", "inf", "true", "1e999", "9" * 20, "9" * 5000),
+    *("[/x]", "$x^$", "γ\x1b[2J"),
 )
 PATHS = (
-    "missing",
-    "missing.toml",
-    "precious",
-    "precious/notes.md",
-    "precious/notes.md/below",
-    "pipe.toml",
-    "binary.toml",
-    "empty.toml",
-    "link",
-    "/dev/zero",
-    "/dev/null",
-    "/proc/nothing",
-    "x" * 300,
-    "..",
+    *("missing", "missing.toml", "precious", "precious/notes.md", "precious/notes.md/below", "pipe.toml"),
+    *("binary.toml", "empty.toml", "link", "/dev/zero", "/dev/null", "/proc/nothing", "x" * 300, ".."),
     "\udcff",
 )
-OPTIONS: dict[str, tuple[str, ...]] = {
+VALUES: tuple[Any, ...] = (
+    *(True, -1, 0, 1.5, 10**20, 10**7 + 1, "", "zzz", "1..3", "9..2", "1..100000000000", "a\x00b", "[/x]"),
+    *([], [[]], [1, 1], ["zzz"], {}, {"zzz": 1}, float("nan"), float("inf")),
+)
+OPTIONS = {
     "claims": ("", "--runs", "--kept", "--root", "--workers"),
     "compare": ("", "--out", "--epochs"),
     "corpus": ("", "--field", "--tokenizer", "--vocabulary", "--tokens", "--top", "--nearest", "--out"),
@@ -86,206 +64,173 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
 }
 """Options by command, and "" for what stands without one. No command here trains what the docs train."""
-FOLDERS = ("--out", "--root", "--kept", "--runs")
-VALUES: tuple[Any, ...] = (
-    *(
-        True,
-        -1,
-        0,
-        1.5,
-        10**20,
-        10**7 + 1,
-        "",
-        "zzz",
-        "1..3",
-        "9..2",
-        "1..100000000000",
-        "a\x00b",
-        "[/x]",
-        "$x^$",
-    ),
-    *([], [[]], [1, 1], ["zzz"], {}, {"zzz": 1}, float("nan"), float("inf")),
-)
+BEFORE = {"corpus": ("predict", "notes.txt"), "sweep": ("--dry-run",)}
+"""What makes a command train nothing, in front of the options."""
+BEHIND = {
+    **{"predict": ("emb-mlp",), "study": ("case.toml",), "claims": ("1",), "figures": ("2",)},
+    **{"train": ("tiny.toml", "--out", "out"), "sweep": ("case.toml",)},
+}
+"""What keeps a command line short that turns out to be good, behind an option."""
+READ = {
+    "predict": ("predict", "case.toml"),
+    "train": ("train", "case.toml", "--out", "out", "--workers", "1"),
+    "study": ("study", "case.toml", "--root", "out", "--kept", "kept"),
+    "sweep": ("sweep", "case.toml", "--out", "out", "--dry-run"),
+}
+"""The command line that reads a file of each kind."""
+LARGE: dict[tuple[str, str], tuple[int, ...]] = {
+    ("task", "vocab_size"): (10**7, 10**8, 10**12, 10**19),
+    ("task", "length"): (10**6, 10**9, 10**18, 10**20),
+    **{("model", name): (10**7, 10**9) for name in ("n_layers", "d_m", "d_f")},
+    ("training", "batch_size"): (10**9, 10**12),
+    **{("training", name): (10**20,) for name in ("epochs", "evaluation_size")},
+    ("data", "n_sequences"): (10**9, 10**15, 10**18),
+}
+"""Settings that would need more memory than there is, or never end."""
+Line = tuple[tuple[str, ...], bytes]
+"""A command line, and the content of the file ``case.toml`` that it may name."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A command line, and the text of the file ``case.toml`` that it names, if it does.
-
-    Attributes
-    ----------
-    name : str
-    arguments : tuple of str
-    content : bytes or None
-    """
-
-    name: str
-    arguments: tuple[str, ...]
-    content: bytes | None = None
-
-
-def cases() -> list[Case]:
-    """Return every case, in an order that spreads the kinds evenly."""
-    found = [*_options(), *_paths(), *_tables(), *_texts(), *_sizes()]
-    random.Random(0).shuffle(found)
-    return found
+def command_lines(folder: Path) -> Iterator[Case]:
+    """Run bad command lines beside a user's files, in an order that spreads the sorts evenly."""
+    (folder / "precious" / "thesis").mkdir(parents=True)
+    for name in ("notes.md", "config.json", "thesis/chapter.tex", "emb-mlp.safetensors"):
+        (folder / "precious" / name).write_text('{"format_version": 1, "name": "mine"}')
+    (folder / "link").symlink_to("precious")
+    os.mkfifo(folder / "pipe.toml")
+    (folder / "binary.toml").write_bytes(bytes(range(256)))
+    (folder / "empty.toml").touch()
+    (folder / "notes.txt").write_text("a dog saw a cat\n\na cat saw a dog\n\n" * 30)
+    (folder / "tiny.toml").write_bytes(_toml(TINY))
+    lines = [*_options(), *_paths(), *_tables(), *_texts(), *_sizes()]
+    random.Random(0).shuffle(lines)
+    kept = _contents(folder)
+    return (partial(_ran, folder, line, kept) for line in lines)
 
 
-def _options() -> Iterator[Case]:
-    """Return every option with every bad text and path, and options that there are not."""
+def _contents(folder: Path) -> dict[Path, str | None]:
+    """Return everything in the folder, with the content of what is precious."""
+    found: dict[Path, str | None] = dict.fromkeys(folder.iterdir())
+    files = (folder / "precious").rglob("*")
+    return found | {file: file.read_text() if file.is_file() else None for file in files}
+
+
+def _ran(folder: Path, line: Line, kept: dict[Path, str | None]) -> Ending:
+    """Run a command line and leave the folder as it was found."""
+    arguments, content = line
+    (folder / "case.toml").write_bytes(content)
+    ending = ran(arguments)
+    is_whole = all(t is None or (f.is_file() and f.read_text() == t) for f, t in kept.items())
+    for entry in {*folder.iterdir(), *(folder / "precious").rglob("*")} - kept.keys():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink(missing_ok=True)
+    for file, text in kept.items():
+        if text is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    return ending.of(ending.case, "" if is_whole else "deletion")
+
+
+def _options() -> Iterator[Line]:
+    """Yield every option with every bad text and path, and options that there are not."""
     for command, options in OPTIONS.items():
+        content = _toml(FILES.get(command, {}))
         for option in options:
+            quick = ("--training.epochs", "1") * (command == "train" and option != "--training.epochs")
+            behind = BEHIND.get(command, ()) if option else ("--out", "out") * (command == "train")
             # Any text is a good name for a folder, which would then be filled, for seconds.
-            for value in PATHS if option in FOLDERS else (*TEXTS, *PATHS):
-                if command == "demo" and value == "0":
-                    continue  # A good command, of two minutes.
-                arguments = [option, value] if option else [value]
-                found = (command, *_first(command), *arguments, *_small(command, option))
-                yield Case(f"{command} {option}", found, _toml(FILES[command]) if command in FILES else None)
-        yield Case(f"{command} unknown", (command, "--zzz", "1"))
-        yield Case(f"{command} unfinished", (command, options[-1]))
-        yield Case(f"{command} help", (command, "--help"))
+            is_folder = option in ("--out", "--root", "--kept", "--runs")
+            for value in PATHS if is_folder else (*TEXTS, *PATHS):
+                if (command, value) != ("demo", "0"):  # A good command, of two minutes.
+                    given = (option, value) if option else (value,)
+                    yield (command, *BEFORE.get(command, ()), *given, *behind, *quick), content
+        yield (command, "--zzz", "1"), content
+        yield (command, options[-1]), content
+        yield (command, "--help"), content
 
 
-def _first(command: str) -> tuple[str, ...]:
-    """Return what stands before the options: what makes a command train nothing."""
-    return {"corpus": ("predict", "notes.txt"), "sweep": ("--dry-run",)}.get(command, ())
-
-
-def _small(command: str, option: str) -> tuple[str, ...]:
-    """Return what keeps a command line short that turns out to be good."""
-    if command == "train":
-        quick = (
-            ("--training.epochs", "1", "--out", "out") if option != "--training.epochs" else ("--out", "out")
-        )
-        return ("tiny.toml", *quick) if option else quick
-    if command == "sweep" and option:
-        # --slurm would take it for a value.
-        return ("--dry-run", "case.toml") if option == "--slurm" else ("case.toml",)
-    return {"predict": ("emb-mlp",), "study": ("case.toml",), "claims": ("1",), "figures": ("2",)}.get(
-        command if option else "", ()
-    )
-
-
-def _paths() -> Iterator[Case]:
-    """Return every path where a file is read or a folder written."""
+def _paths() -> Iterator[Line]:
+    """Yield every path where a file is read or a folder written."""
     for path in PATHS:
-        yield Case("train out", ("train", "tiny.toml", "--out", path))
-        yield Case("train overwrite", ("train", "tiny.toml", "--out", path, "--overwrite"))
-        yield Case("train resume", ("train", path, "--resume"))
-        yield Case("demo out", ("demo", "--out", f"precious/notes.md/{path}"))
-        yield Case("study run", ("study", path, "--run", "--root", "out"))
-        yield Case("sweep", ("sweep", path, "--out", "out"))
-        yield Case("sweep show", ("sweep", "show", path, "--x", "init_rate", "--y", "seed"))
-        yield Case("sweep show measure", ("sweep", "show", path, "--measure", "bias"))
-        yield Case("study keep", ("study", "emb-mlp", "--keep", "--kept", path, "--root", "missing"))
+        for line in (
+            ("train", "tiny.toml", "--out", path),
+            ("train", "tiny.toml", "--out", path, "--overwrite"),
+            ("train", path, "--resume"),
+            ("demo", "--out", f"precious/notes.md/{path}"),
+            ("study", path, "--run", "--root", "out"),
+            ("sweep", path, "--out", "out"),
+            ("sweep", "show", path, "--x", "init_rate", "--y", "seed"),
+            ("sweep", "show", path, "--measure", "bias"),
+            ("study", "emb-mlp", "--keep", "--kept", path, "--root", "missing"),
+        ):
+            yield line, b""
 
 
-def _tables() -> Iterator[Case]:
-    """Return the docs' examples and a tiny configuration, each with one value changed, removed or added."""
-    for number, (kind, table) in enumerate(_examples()):
-        for place in _places(table):
-            for index, value in enumerate((*VALUES, None)):
-                changed = _with(table, place, value)
-                if kind != "predict" and changed.get("task", "tiny") != TINY["task"]:
-                    continue
-                if place == ("training", "epochs") and value == 10**7 + 1:
-                    continue  # Months of training are no mistake.
-                yield _table_case(kind, f"{number} {place} {index}", _toml(changed))
+def _tables() -> Iterator[Line]:
+    """Yield the examples, each with one value changed, removed or added."""
+    for kind, table in _examples():
+        for place in places(table):
+            for value in (*VALUES, None):
+                new = changed(table, place, value)
+                is_long = place == ("training", "epochs") and value == 10**7 + 1  # no mistake, but months
+                if kind == "predict" or (new.get("task", "tiny") == TINY["task"] and not is_long):
+                    yield READ[kind], _toml(new)
 
 
-def _examples() -> list[tuple[str, dict[str, Any]]]:
-    """Return the examples that are tasks, and a configuration and a study that train for a moment."""
-    sweep = SWEEP | {"combine": "zip"}
-    found: list[tuple[str, dict[str, Any]]] = [("train", TINY), ("study", STUDY), ("sweep", sweep)]
-    for text in re.findall(
-        r"```toml\n(.*?)```", (DOCS / "howto" / "rule.md").read_text(encoding="utf-8"), re.DOTALL
-    ):
+def _examples() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a configuration, a study and a sweep that train for a moment, and the docs' tasks."""
+    yield from (("train", TINY), ("study", STUDY), ("sweep", SWEEP | {"combine": "zip"}))
+    for text in re.findall(r"```toml\n(.*?)```", RULES.read_text(encoding="utf-8"), re.DOTALL):
         table = tomllib.loads(text)
         if "vocab_size" in table:
-            found.append(("predict", table))
-    return found
+            yield "predict", table
 
 
-def _table_case(command: str, name: str, content: bytes) -> Case:
-    arguments = {
-        "predict": ("predict", "case.toml"),
-        "train": ("train", "case.toml", "--out", "out", "--workers", "1"),
-        "study": ("study", "case.toml", "--root", "out", "--kept", "kept"),
-        "sweep": ("sweep", "case.toml", "--out", "out", "--dry-run"),
-    }[command]
-    return Case(f"{command} table {name}", arguments, content)
+def places(table: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value in a table."""
+    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+    for key, value in items:
+        yield (*before, key)
+        yield from places(value, (*before, key))
+
+
+def changed(table: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """Return a copy with one value changed, or removed for None."""
+    copied = copy.deepcopy(table)
+    inner: Any = copied
+    for key in place[:-1]:
+        inner = inner[key]
+    if value is None:
+        inner.pop(place[-1], *([] if isinstance(inner, list) else [None]))
+    else:
+        inner[place[-1]] = value
+    return copied
 
 
 def _toml(table: dict[str, Any]) -> bytes:
     return tomli_w.dumps(table).encode()
 
 
-def _places(table: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
-    for key, value in items:
-        yield (*before, key)
-        yield from _places(value, (*before, key))
-
-
-def _with(table: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """Return a copy with one value changed, or removed for None."""
-    changed = copy.deepcopy(table)
-    inner: Any = changed
-    for key in place[:-1]:
-        inner = inner[key]
-    if value is None:
-        del inner[place[-1]]
-    else:
-        inner[place[-1]] = value
-    return changed
-
-
-def _texts() -> Iterator[Case]:
-    """Return the examples as text with bytes lost, doubled or replaced, and nested without end."""
+def _texts() -> Iterator[Line]:
+    """Yield the examples as text with bytes lost, doubled or replaced, and nested without end."""
     generator = random.Random(1)
     for kind, table in _examples():
         content = _toml(table)
         for number in range(60):
             at, length = generator.randrange(len(content)), generator.randrange(1, 20)
-            changed = (
-                content[:at],
-                content[:at] + content[at + length :],
-                content[:at] + content[at : at + length] + content[at:],
-                content[:at] + generator.randbytes(length) + content[at:],
-            )[number % 4]
-            if kind == "predict":
-                yield _table_case(kind, f"text {number}", changed)
-            else:
-                yield Case(f"{kind} text {number}", ("predict", "case.toml"), changed)
-        for text in (
-            b"a = " + b"[" * 5000,
-            b"a = " + b"9" * 5000,
-            b"[" + b"a." * 5000 + b"a]",
-            b"\xff\xfe",
-            b"a" * 10**6,
-        ):
-            yield _table_case(kind, "without end", text)
+            part, rest = content[at : at + length], content[at + length :]
+            put = (b"", b"", part + part, generator.randbytes(length) + part)[number % 4]
+            yield READ["predict"], content[:at] + put + rest * (number % 4 > 0)
+        for text in (b"a = " + b"[" * 5000, b"a = " + b"9" * 5000, b"\xff\xfe", b"a" * 10**6):
+            yield READ[kind], text
 
 
-def _sizes() -> Iterator[Case]:
-    """Return settings that would need more memory than there is, or never end."""
-    large: dict[tuple[str, ...], tuple[int, ...]] = {
-        ("task", "vocab_size"): (10**7, 10**8, 10**12, 10**19),
-        ("task", "length"): (10**6, 10**9, 10**18, 10**20),
-        ("model", "n_layers"): (10**6,),
-        ("model", "d_m"): (10**7, 10**9),
-        ("model", "d_f"): (10**7, 10**9),
-        ("training", "batch_size"): (10**9, 10**12),
-        ("training", "epochs"): (10**20,),
-        ("training", "evaluation_size"): (10**20,),
-        ("data", "n_sequences"): (10**9, 10**15, 10**18),
-    }
-    for place, values in large.items():
+def _sizes() -> Iterator[Line]:
+    for place, values in LARGE.items():
         for value in values:
-            table = _with(TINY, place, value)
-            if place[0] == "data":
-                table["data"]["source"] = "draw"
-            yield _table_case("train", f"{place} {value}", _toml(table))
+            table = changed(TINY | {"data": {"source": "draw"}} if place[0] == "data" else TINY, place, value)
+            yield READ["train"], _toml(table)
             if place[0] == "task":
-                yield _table_case("predict", f"{place} {value}", _toml(table["task"]))
+                yield READ["predict"], _toml(table["task"])

@@ -14,8 +14,7 @@ from typing import Any
 
 import sim
 from sim.config.task_files import read_description
-from tests.fuzz.command_runner import ran
-from tests.fuzz.walk import Ending
+from tests.fuzz.driver import Case, Ending, ran
 
 CONFIGURATION = """
 init_rates = [0.8]
@@ -44,9 +43,6 @@ SHOW = ("sweep", "show", "swept", "--x", "seed")
 RUN = Path("out/gamma0.8_seed0")
 KEPT_FILE = Path("kept/NAME/gamma0.8_seed0.safetensors")
 FOREIGN = b'{"years": "of work"}\n'
-
-
-Case = Callable[[], Ending]
 
 
 @contextlib.contextmanager
@@ -82,10 +78,9 @@ LIKE_TEMPORARIES = (
 
 def names_like_temporaries(folder: Path) -> Iterator[Case]:
     """Files of others whose names look like what a killed program leaves: no command may touch them."""
-    actions = (TRAIN, RESUME, OVERWRITE, ("train", "--resume", "out"), ("table", "out"), SWEEP)
     for name in LIKE_TEMPORARIES:
         for place in (Path("out"), RUN, Path("swept")):
-            for action in actions:
+            for action in (TRAIN, RESUME, OVERWRITE, ("train", "--resume", "out"), ("table", "out"), SWEEP):
                 yield partial(_beside, folder, place / name, action)
 
 
@@ -93,9 +88,9 @@ def _beside(folder: Path, file: Path, action: tuple[str, ...]) -> Ending:
     with workplace(folder):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(FOREIGN)
-        result = ran(action)
+        ending = ran(action)
         is_whole = file.is_file() and file.read_bytes() == FOREIGN
-        return result.ending(" ".join(action), str(file), "" if is_whole else "deletion")
+        return ending.of(f"{ending.case} beside {file}", "" if is_whole else "deletion")
 
 
 IDENTITY = (
@@ -123,24 +118,21 @@ def identity_files(folder: Path) -> Iterator[Case]:
             for action in (("table", "out"), ("compare", "out"), RESUME, OVERWRITE):
                 # Of tensors a table reads nothing.
                 if action[0] != "table" or "safetensors" not in name or kind == "gone":
-                    yield partial(_with_another, folder, name, kind, action)
+                    yield partial(_with_another, folder, RUN / name, kind, action)
 
 
-def _with_another(folder: Path, name: str, kind: str, action: tuple[str, ...]) -> Ending:
+def _with_another(folder: Path, file: Path, kind: str, action: tuple[str, ...]) -> Ending:
     with workplace(folder):
-        file, broken = RUN / name, ""
         file.unlink()
         REPLACED[kind](file)
         is_text = kind in ("foreign", "a number", "not UTF-8")
-        before = file.read_bytes() if is_text else b""
-        result = ran(action)
-        if action[0] != "train" and file.name not in result.said and RUN.name not in result.said:
+        before, mine = file.read_bytes() if is_text else b"", file / "mine" if kind == "a folder" else None
+        ending, broken = ran(action), ""
+        if action[0] != "train" and file.name not in ending.said and RUN.name not in ending.said:
             broken = "silence"
-        elif (is_text and file.read_bytes() != before) or (
-            kind == "a folder" and not (file / "mine").is_dir()
-        ):
+        elif (is_text and file.read_bytes() != before) or not (mine is None or mine.is_dir()):
             broken = "deletion"
-        return result.ending(" ".join(action), f"{name}: {kind}", broken)
+        return ending.of(f"{ending.case}, {file} {kind}", broken)
 
 
 WRITTEN: dict[str, tuple[str, ...]] = {
@@ -178,12 +170,11 @@ def _edited(folder: Path, place: str, edit: str) -> Ending:
         edited = {file: EDITS[edit](file.read_bytes()) for file in first.values()}
         for file, content in edited.items():
             file.write_bytes(content)
-        result = ran(line)
+        ending = ran(line)
         is_whole = all(file.read_bytes() == content for file, content in edited.items())
-        is_named = any(file.name in result.said for file in edited)
-        return result.ending(
-            " ".join(line), edit, "deletion" if not is_whole else "" if is_named else "silence"
-        )
+        is_named = any(file.name in ending.said for file in edited)
+        broken = "deletion" if not is_whole else "" if is_named else "silence"
+        return ending.of(f"{ending.case}, {edit}", broken)
 
 
 REFUSALS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
@@ -231,15 +222,13 @@ def _followed(folder: Path, name: str, number: int) -> Ending:
     with workplace(folder):
         spoil()
         said = ran(line).said
-        commands = [
-            shlex.split(found) for found in re.findall(r"(?:[:;] |`)anchorflow ([a-z][^;`\n]*[^;`\n.])", said)
-        ]
+        commands = re.findall(r"(?:[:;] |`)anchorflow ([a-z][^;`\n]*[^;`\n.])", said)
         own = line if {"--csv", "--out"} & {*line} else TRAIN
         options = [[*own, option] for option in ("--resume", "--overwrite") if f" {option}" in said]
-        if not (remedies := [*commands, *options]):
-            return Ending(name, " ".join(line), "", "no remedy", said)
+        if not (remedies := [*map(shlex.split, commands), *options]):
+            return Ending(name, "no remedy", said)
         if "delete it" in said:
             KEPT_FILE.unlink(missing_ok=True)
         remedy = remedies[min(number, len(remedies) - 1)]
-        result = ran(["NAME.toml" if word == "NAME" else word for word in remedy])
-        return result.ending(name, " ".join(remedy), "" if result.how == "accepted" else "no remedy")
+        ending = ran(["NAME.toml" if word == "NAME" else word for word in remedy])
+        return ending.of(f"{name}: {ending.case}", "" if ending.how == "accepted" else "no remedy")

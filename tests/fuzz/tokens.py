@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tests.fuzz.command_runner import ran
-from tests.fuzz.walk import Ending
+from tests.fuzz.driver import Case, Ending, ran
 
 HOSTILE = (
     *("\x1b[2J", "\x1b]0;title\x07", "\x00", "a\nb", "\r", "\t", "\x7f", "\x9b31m", "\u202eevil", "\u2028"),
     *("\ufffe", "\ufdd0", "\x0b\x0c", "<script>alert(1)</script>", "</svg>", "]]>", "&amp;", "&#0;", '"><b>'),
-    *(
-        "$x^$",
-        "\\frac{",
-        "$",
-        "_{",
-        "%s",
-        "{0}",
-        "[/x]",
-        "[red]",
-        "=cmd()",
-        "",
-        " ",
-        "x" * 5000,
-        "👩‍👩‍👧",
-        "a\u0301" * 40,
-    ),
+    *("$x^$", "\\frac{", "$", "_{", "%s", "{0}", "[/x]", "[red]", "=cmd()", "", " ", "x" * 5000),
+    *("👩‍👩‍👧", "a\u0301" * 40),
 )
-Case = Callable[[], Ending]
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e]")
 PREDICT = ("corpus", "predict", "notes.txt", "--tokenizer", "tokenizer.json", "--out", "out", "--top", "5")
 
@@ -67,23 +52,27 @@ def _predicted(what: str, words: list[str], whole: str) -> Ending:
     turned = (words[i % len(words) :] + words[: i % len(words)] for i in range(60))
     Path("notes.txt").write_text("\n\n".join(" ".join(each) for each in turned))
     Path("tokenizer.json").write_text(whole)
-    warned: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: warned.append(record.getMessage())  # type: ignore[method-assign]
+    with catching() as warned:
+        ending = ran(PREDICT)
+    wrong = [f"warning: {record.getMessage()}" for record in warned]
+    wrong += ["steers the terminal"] * bool(CONTROL.search(ending.out.replace("\n", "") + ending.said))
+    for file in Path("out").rglob("*.*"):
+        if file.suffix in (".svg", ".html", ".json"):
+            wrong += [f"{file.name}: {fault}" for fault in faults(file.suffix, file.read_text("utf-8"))]
+    shutil.rmtree("out", ignore_errors=True)
+    return ending.of(f"corpus predict of {what}", "; ".join(wrong))
+
+
+@contextlib.contextmanager
+def catching() -> Iterator[list[logging.LogRecord]]:
+    """Yield a list of what libraries log."""
+    handler, records = logging.Handler(), list[logging.LogRecord]()
+    handler.emit = records.append  # type: ignore[assignment, method-assign]
     logging.getLogger().addHandler(handler)
     try:
-        result = ran(PREDICT)
+        yield records
     finally:
         logging.getLogger().removeHandler(handler)
-    wrong = [f"warning: {text}" for text in warned]
-    wrong += ["steers the terminal"] * bool(CONTROL.search(result.out.replace("\n", "") + result.said))
-    for file in sorted(Path("out").rglob("*.*")) if Path("out").exists() else []:
-        if file.suffix in (".svg", ".html", ".json"):
-            wrong += [
-                f"{file.name}: {fault}" for fault in faults(file.suffix, file.read_text(encoding="utf-8"))
-            ]
-    shutil.rmtree("out", ignore_errors=True)
-    return result.ending("corpus predict", what, "; ".join(wrong))
 
 
 def faults(suffix: str, text: str) -> Iterator[str]:

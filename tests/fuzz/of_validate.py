@@ -1,4 +1,4 @@
-"""One small valid call of every public callable of ``validate``."""
+"""The arguments of ``validate``'s public callables, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import torch
 
 import sim
 import validate
-from tests.fuzz.calls import Call, by_name
 from tests.validate.conftest import tiny_config
 
 RESULTS = frozenset(
@@ -42,8 +41,8 @@ def checkpoint() -> Path:
     return path
 
 
-def calls() -> dict[str, Call]:
-    """Return the callables of ``validate``, each with the arguments of a valid call."""
+def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the values by the names of parameters, and those that a function takes otherwise."""
     made = runs()
     settings, corpus = validate.group_runs(made), sim.build_corpus(["a b c a", "b a c"] * 30)
     linear, few = torch.nn.Linear(3, 2), np.array([[0.1, 0.4, 0.2], [0.3, 0.1, 0.9]])
@@ -72,4 +71,4 @@ def calls() -> dict[str, Call]:
         "observe_path": {"path": made[0].path},
         "rung_distances": {"settings": settings[:1]},
     }
-    return by_name(validate, values, otherwise, RESULTS)
+    return values, otherwise
