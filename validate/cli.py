@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any
 
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
 from theory.errors import unknown_name
-from validate.commands import COMMANDS, OPTIONS
+from validate.commands import COMMANDS, OPTIONS, find_command
 from validate.terminal.streams import OutputError, prepare_streams, say
 
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
@@ -76,19 +74,19 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     if name == "--print-completion":
         from validate.commands.parsing import print_completion
 
-        print_completion(arguments, COMMANDS, OPTIONS)
+        print_completion(" ".join(arguments))
         return 0
     if name not in COMMANDS:
         kind, known = ("option", OPTIONS) if name.startswith("-") else ("command", tuple(COMMANDS))
         raise unknown_name(kind, name, known)
-    command: Any = importlib.import_module(f"validate.commands.{name}")
-    from validate.commands.parsing import import_first
+    command, arguments = find_command(name, *arguments)
+    from validate.commands.parsing import import_first, parse
     from validate.progress import show_progress
 
     import_first(arguments)
     begin()
     with show_progress():
-        return int(command.run(arguments))
+        return int(command.run(parse(command.Options, arguments)))
 
 
 if __name__ == "__main__":

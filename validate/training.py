@@ -6,15 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.places import is_run_folder
 from sim.training.execution import Execution, default_workers
-from theory import InputError
-from theory.checked import checked
-from theory.reading import PathLike, as_path
+from theory.checked import Between, checked
 from validate.progress import training_progress
 from validate.terminal.streams import is_live, say
 
@@ -24,13 +22,9 @@ if TYPE_CHECKING:
     from sim.training.session import Report
 
 
-def train_with_progress(config: RunConfig, out: PathLike, **options: Any) -> list[Run]:
-    """Train a configuration with an estimate before and progress during the work.
-
-    Parameters are those of ``sim.train``; ``workers = 0``, the default, takes one process for each core.
-    """
-    planned = {as_path("out", out) / member.name: member for member in config.members()}
-    execution = Execution(**(options | {"workers": process_count(options.get("workers", 0))}))
+def train_with_progress(config: RunConfig, out: Path, execution: Execution) -> list[Run]:
+    """Train a configuration with an estimate before and progress during the work."""
+    planned = {out / member.name: member for member in config.members()}
     with announced(planned, execution) as report:
         from sim.runs.run import Run
         from sim.training.launch import train_members
@@ -45,16 +39,14 @@ def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Ite
 
     What stops the work before any run has a folder carries the note ``NOT_BEGUN``.
     """
-    if execution.resume and execution.overwrite:
-        raise InputError("resume, overwrite", True, "both asked for", "ask for one")
     try:
         if is_live(sys.stderr):
             say("loading torch, measuring speed ...")
         from sim.training.cost import cost_of_runs
         from sim.training.launch import check_machine, epochs_left, pending_runs
 
+        # Both here too, so that a device or folder is refused before the estimate takes its time.
         check_machine(execution)
-        # Asked here too, so that a folder in the way is refused before the estimate takes its time.
         runs = [
             (member, epochs_left(member, path) if execution.resume else member.training.epochs)
             for member, path in pending_runs(list(planned.values()), list(planned), execution)
@@ -75,10 +67,8 @@ def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Ite
 
 
 @checked
-def process_count(workers: int) -> int:
+def process_count(workers: Annotated[int, Between(0)]) -> int:
     """Return how many processes to use: 0 asks for one for each core."""
-    if workers < 0:
-        raise InputError("workers", workers, "negative", "give a number of processes, or 0 for all cores")
     return workers or default_workers()
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, blocks
 from theory import InputError
-from validate.commands.parsing import import_first
+from validate.commands import find_command
+from validate.commands.parsing import import_first, parse
 
 INLINE = re.compile(r"`anchorflow ([a-z][^`]*)`")
 
@@ -30,17 +28,10 @@ def lines_of(page: str) -> list[list[str]]:
 
 def check(words: list[str]) -> None:
     """Read the words as the command does, and do nothing."""
-    name, *arguments = words
-    module: Any = importlib.import_module(f"validate.commands.{name}")
-    if (
-        hasattr(module, "__path__")
-        and arguments
-        and (Path(module.__path__[0]) / f"{arguments[0]}.py").exists()
-    ):
-        module = importlib.import_module(f"{module.__name__}.{arguments.pop(0)}")
+    command, arguments = find_command(*words)
     try:
         import_first(arguments)
-        module.COMMAND.parse(arguments)
+        parse(command.Options, arguments)
     except SystemExit:  # Of --help.
         return
     except InputError as error:

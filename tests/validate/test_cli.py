@@ -11,7 +11,7 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from tests.validate.conftest import tiny_config
-from theory import InputError, Task, label_distribution
+from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
 from validate.cli import main
 from validate.commands import COMMANDS
@@ -128,7 +128,7 @@ def test_train_a_transformer_then_compare(
         ("predict paper --gamma 0.5", ["init_rate", "add --curves"]),
         ("predict emb-mlp --curves --lr -1", ["learning_rate", "greater than 0"]),
         ("train --model.kind tranformer", ["model.kind", "'transformer'"]),
-        ("train --model.kind one-layer --model.d-m 3", ["--model.d-m", "--model.kind one-layer --help"]),
+        ("train --model.kind one-layer --model.d-m 3", ["model key = 'd_m'", "d_k"]),
         ("train --seeds", ["--seeds", "needs a value"]),
         ("train --seeds -1", ["seeds.0", "greater than or equal to 0"]),
         ("train --training.epoch 3", ["--training.epoch", "did you mean --training.epochs?"]),
@@ -140,9 +140,8 @@ def test_train_a_transformer_then_compare(
         ("train --gammas 0,3", ["'0,3'", "with spaces between"]),
         ("train --preset cup", ["preset", "'cpu'"]),
         ("train --data.source drow", ["--data.source", "'draw'"]),
-        ("train --import nowhere.py", ["import", "Python file"]),
+        ("train --import nowhere.py", ["import", "nowhere"]),
         ("train one.toml two.toml", ["two.toml", "see --help"]),
-        ("train --out " + "x" * 256, ["--out", "shorten"]),
         ("train --workers -1", ["workers", "give"]),
         ("train --resume --overwrite", ["resume, overwrite", "ask for one"]),
         ("figures 99", ["figure", "choose one of"]),
@@ -169,11 +168,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
         ("init_rates = [0.8", ["not valid TOML"]),
         ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
         (CONFIG.replace("[model]", "[model]\nd_model = 3"), ["'d_model'", "unknown key"]),
-        (
-            'preset = "cpu"\n' + CONFIG,
-            ["preset = 'cpu'", "no key of", "bad.toml", "--preset NAME"],
-        ),
-        ('preset = "cpu"', ["preset = 'cpu'", "option --preset NAME"]),
+        ('preset = "cpu"\n' + CONFIG, ["key = 'preset'", "unknown key"]),
         (CONFIG.replace('"1..3"', '"1..11"'), ["anchors = 11", "two mappings"]),
         (CONFIG.replace("vocab_size = 80", "vocab_size = 60"), ["vocab_size = 60"]),
     ],
@@ -206,23 +201,23 @@ def test_an_existing_run_is_refused_before_any_work(
 def test_the_runs_in_a_folder_go_on_without_their_configuration(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One is stopped in its last epoch and gone on with: by the folder of both, and by its own."""
+    """One is stopped in its last epoch and gone on with: by the folder of both, or by its own."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     options = ["--workers", "1", "--training.dtype", "float64"]
     assert main(["train", str(config), "--out", str(whole), *options]) == 0
-    for folder in (parts, parts / "gamma0.8_seed1"):
+    alone = parts / "gamma0.8_seed1"
+    for named in ([str(parts)], [str(alone)], ["--out", str(parts)]):
         assert main(["train", str(config), "--out", str(parts), "--overwrite", *options]) == 0
-        _stop(parts / "gamma0.8_seed1")
+        _stop(alone)
         capsys.readouterr()
-        assert main(["train", "--resume", str(folder), "--out", "elsewhere"]) == 2
-        assert "out = 'elsewhere'" in capsys.readouterr().err
-        assert main(["train", "--resume", str(folder), "--workers", "1", "--json"]) == 0
+        assert main(["train", "--resume", *named, "--workers", "1", "--json"]) == 0
         found = [Path(run["path"]) for run in _json(capsys)]
-        both = [parts / "gamma0.8_seed0", parts / "gamma0.8_seed1"]
-        assert found == (both if folder == parts else [folder])
+        assert found == ([alone] if named == [str(alone)] else [parts / "gamma0.8_seed0", alone])
         for run in found:
             for file in (whole / run.name / "snapshots").iterdir():
                 assert (run / "snapshots" / file.name).read_bytes() == file.read_bytes()
+    assert main(["train", "--resume", str(parts), "--out", "elsewhere"]) == 2
+    assert "out = 'elsewhere'" in capsys.readouterr().err
 
 
 def _stop(run: Path) -> None:
@@ -239,25 +234,10 @@ def _stop(run: Path) -> None:
 def test_resume_alone_begins_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where runs are it continues them, as the command that began them without a configuration."""
-    asked: list[list[Path]] = []
-
-    def trained(planned: dict[Path, Any], *_: Any, **__: Any) -> None:
-        asked.append(list(planned))
-        raise InputError("out", "x", "stopped here", "nothing")
-
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("validate.training.announced", trained)
-    for options in ([], ["--training.epochs", "3"], ["--out", "mine"]):
-        assert main(["train", "--resume", *options]) == 2
-        assert "holds no run; name the folder of the runs" in capsys.readouterr().err
-    assert (asked, list(tmp_path.iterdir())) == ([], [])
-    (tmp_path / "runs" / "train" / "some").mkdir(parents=True)
-    (tmp_path / "runs" / "train" / "some" / "config.json").write_text("{}")
-    for options in ([], ["--task", "emb-mlp", "--out", "new"], ["--preset", "cpu", "--out", "new"]):
-        assert main(["train", "--resume", *options]) == 2
-        assert "stopped here" in capsys.readouterr().err
-    assert len(asked) == 3
+    assert main(["train", "--resume"]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")

@@ -11,40 +11,30 @@ import pytest
 from theory import InputError
 from validate.cli import main
 from validate.commands.options import Option, nested
+from validate.commands.parsing import parse
+from validate.commands.train import Options, configuration_of
 
 
-def _help(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit):
-        main([*arguments, "--help"])
-    return capsys.readouterr().out
-
-
-def test_a_key_is_on_or_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_on_or_off(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text("[data]\nshuffle_labels = true\n")
-    from validate.commands.train import COMMAND, configuration_of
-
     for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
-        options, keys = COMMAND.parse_with_keys([str(file), *arguments])
-        assert configuration_of(options, keys).data.shuffle_labels is expected
+        config = configuration_of(parse(Options, [str(file), *arguments]))
+        assert config.data.shuffle_labels is expected
 
 
 def test_options_come_in_any_order_and_with_either_hyphen() -> None:
-    from validate.commands.train import COMMAND
-
-    expected = COMMAND.parse_with_keys(
-        ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"]
-    )
-    assert expected[1] == {"seeds": (1, 2), "training.dtype": "float64"}
+    expected = parse(Options, ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"])
+    assert expected.keys == {"seeds": (1, 2), "training.dtype": "float64"}
     for arguments in (
         ["--seeds", "1", "2", "--out", "r", "x.toml", "--training.dtype", "float64"],
         ["--training.dtype", "float64", "--out=r", "x.toml", "--seeds", "1", "2"],
     ):
-        assert COMMAND.parse_with_keys(arguments) == expected
+        assert parse(Options, arguments) == expected
     for name in ("--training.learning_rate", "--lr"):
-        assert COMMAND.parse_with_keys([name, "3e-3"])[1] == {"training.learning_rate": 3e-3}
+        assert parse(Options, [name, "3e-3"]).keys == {"training.learning_rate": 3e-3}
     for seeds in (["0", "1"], ["0,1"]):
-        given = COMMAND.parse_with_keys(["--epochs", "7", "--gammas", "0.3", "0.8", "--seeds", *seeds])[1]
+        given = parse(Options, ["--epochs", "7", "--gammas", "0.3", "0.8", "--seeds", *seeds]).keys
         assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
 
 

@@ -56,19 +56,6 @@ def test_no_table_is_written_into_a_run(run_folder: Path, name: str) -> None:
     assert (run_folder / "config.json").read_text() == "{}"
 
 
-def test_the_name_of_standard_output_is_standard_output(
-    runs_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """As a link of the test's own, which a rename would replace."""
-    link = tmp_path / "stdout"
-    link.symlink_to("/proc/self/fd/1")
-    assert main(["table", str(runs_folder), "--csv", "-"]) == 0
-    text = capfd.readouterr().out
-    assert _table(runs_folder, link) == 0
-    assert capfd.readouterr().out == text
-    assert link.is_symlink()
-
-
 @pytest.mark.usefixtures("blank_pictures")
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "parquet"])
 def test_a_picture_or_parquet_file_stays_unless_asked(suffix: str, run_folder: Path, tmp_path: Path) -> None:

@@ -130,9 +130,7 @@ def test_a_task_replaces_that_of_a_preset(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     for text in OWN, OWN.partition("[task]")[2], TASK_OF_MAPPINGS:
         file.write_text(text)
-        config = configuration_of(
-            Options.model_validate({"config": str(file), "preset": "group-quarter"}), {}
-        )
+        config = configuration_of(Options(config=str(file), preset="group-quarter"))
         assert config.build_task() == as_task(str(file))
         assert not any(mapping.held_out for mapping in config.build_task().mappings)
         assert config.model == make_run_config(load_preset("group-quarter")).model

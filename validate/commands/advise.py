@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 
 class Options(CommandOptions):
@@ -18,9 +16,11 @@ class Options(CommandOptions):
     CONFIG is the config.json of a Hugging Face model; no weights are created. The table has one line for all
     parameters of one role and shape. Below it: norms whose ε matters, what γ and muP say about width, the
     regime to expect with its evidence, and the lines of code that give a model these scales.
+
+    example: anchorflow advise config.json --rate 0.8
     """
 
-    config: Annotated[Path | None, Positional("CONFIG", is_file=True)] = None
+    config: Annotated[Path | None, Positional("CONFIG")] = None
     """The config.json."""
     module: str | None = None
     """Instead of CONFIG, a class or function that makes a torch module, as package.part:name."""
@@ -28,15 +28,10 @@ class Options(CommandOptions):
     """γ: the standard deviation is fan-in to the power of -γ."""
 
 
-COMMAND = Command("advise", Options, "anchorflow advise config.json --rate 0.8")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Print the advice."""
-    options = COMMAND.parse(arguments)
     if (options.config is None) == (options.module is None):
-        problem = "needs either CONFIG or --module"
-        raise InputError("command", "anchorflow advise", problem, f"example: {COMMAND.example}")
+        raise InputError("command", "anchorflow advise", "needs either CONFIG or --module", "see --help")
     from sim.modules.advise import advise, import_module
     from validate.terminal.tables import print_json, print_table, tell
 

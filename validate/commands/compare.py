@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.judge.answer import Answer
-    from validate.judge.groups import Setting
     from validate.report import Report
 
 
@@ -23,6 +21,8 @@ class Options(CommandOptions):
     claims; the prediction is compared with runs of large initial weights and with simple guesses. With
     --out a report shows prediction beside observation, and the paper's claims, figures and error budget
     of these runs. The exit code is 1 if the verdict is "fails".
+
+    example: anchorflow compare runs/demo --out runs/demo-report
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -35,12 +35,8 @@ class Options(CommandOptions):
     """Print every condition, the comparison for each group of anchors, and the paper's claims."""
 
 
-COMMAND = Command("compare", Options, "anchorflow compare runs/demo --out runs/demo-report")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Compare, print, and write the report if asked to."""
-    options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
@@ -50,12 +46,14 @@ def run(arguments: Sequence[str]) -> int:
         OutputFolder(options.out).check(FILES, FOLDERS)
         OutputFolder(options.out).check_holds_no_runs()
     settings = group_runs(options.runs)
-    _check_epochs(options.epochs, settings)
+    for setting in settings:
+        for epoch in set(options.epochs) - set(setting.epochs()):
+            problem = f"no snapshot at {setting.label}"
+            raise InputError("epochs", epoch, problem, f"choose from {setting.epochs()}")
     shown = options.out is not None or options.as_json
     title = "Predicted and observed embeddings"
     report = Report.build(title, settings, epochs=options.epochs, draw=shown)
-    if options.out is not None:
-        page, data = report.write(options.out)
+    files = report.write(options.out) if options.out is not None else ()
     if options.as_json:
         print_json(report.to_json())
     else:
@@ -63,8 +61,8 @@ def run(arguments: Sequence[str]) -> int:
         if options.verbose:
             print_comparison(report)
         print_claims(report, verbose=options.verbose)
-        if options.out is not None:
-            print(f"report: {page}\ndata:   {data}")
+        for name, file in zip(("report: ", "data:   "), files, strict=False):
+            print(f"{name}{file}")
     return int(any(answer.verdict == "fails" for answer in report.answers))
 
 
@@ -82,16 +80,6 @@ def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
             print_table(title, list(RANKED_HEADER), [r.cells() for r in ranked])
-
-
-def _check_epochs(epochs: Sequence[int], settings: Sequence[Setting]) -> None:
-    """Refuse, before the comparison, an epoch without a snapshot."""
-    for setting in settings:
-        for epoch in epochs:
-            if epoch not in setting.epochs():
-                raise InputError(
-                    "epochs", epoch, f"no snapshot at {setting.label}", f"choose from {setting.epochs()}"
-                )
 
 
 def print_comparison(report: Report) -> None:
@@ -116,12 +104,12 @@ def print_claims(report: Report, *, verbose: bool) -> None:
         if tested:
             tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")
         return
+    if not tested:
+        tell(why_none_is_tested(report.nearest))
+        return
     rows = [
         [str(c["number"]), c["name"], c["verdict"], states_text(c), *measured(headline(c))] for c in tested
     ]
     header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
-    if rows:
-        print_table("the paper's claims by these runs alone", header, rows)
-        tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
-    else:
-        tell(why_none_is_tested(report.nearest))
+    print_table("the paper's claims by these runs alone", header, rows)
+    tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")

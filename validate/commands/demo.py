@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from validate.commands.engines import TrainingOptions
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig
@@ -23,18 +22,16 @@ class Options(TrainingOptions):
 
     Prints one table with a verdict for every claim, and writes report.html and report.json. The exit code
     is 1 if a claim fails; an undecided claim is no failure.
+
+    example: anchorflow demo --out runs/demo
     """
 
     out: Path = Path("runs/demo")
     """The folder for the runs and the report."""
 
 
-COMMAND = Command("demo", Options, "anchorflow demo --out runs/demo")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Train, compare, judge."""
-    options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from validate.judge.groups import group_runs
     from validate.judge.lists import judge_demo
@@ -45,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    runs = train_with_progress(config, options.out, **options.execution())
+    runs = train_with_progress(config, options.out, options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = group_runs(runs)
     outcomes = judge_demo(settings)
@@ -59,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     else:
         print_verdicts(outcomes)
         print(f"report: {page}\ndata:   {data}")
-    return 1 if any(outcome.state == "fails" for outcome in outcomes) else 0
+    return int(any(outcome.state == "fails" for outcome in outcomes))
 
 
 def demo_config() -> RunConfig:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 
 class Options(CommandOptions):
     """Derive a statement of the paper with SymPy, step by step, and check it.
 
     NAME may be written loosely: prop 1, "Prop. 1", lemma4, eq 22. Without a name all statements are listed.
+
+    example: anchorflow derive prop 1
     """
 
     name: Annotated[tuple[str, ...], Positional("NAME")] = ()
@@ -29,12 +29,8 @@ class Options(CommandOptions):
     """Replace the file at --out."""
 
 
-COMMAND = Command("derive", Options, "anchorflow derive prop 1")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Print or write one derivation, all of them, or their list."""
-    options = COMMAND.parse(arguments)
     name = " ".join(options.name)
     if name and options.all:
         raise InputError("name, all", name, "a name together with --all", "ask for one of the two")
@@ -47,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
         OutputFile(options.out, overwrite=options.overwrite).check()
     if not name and not options.all and not options.as_json:
         rows = [list(row) for row in titles().items()]
-        print_table(f"Show one with: {COMMAND.example}", ["name", "statement"], rows)
+        print_table("Show one with: anchorflow derive prop 1", ["name", "statement"], rows)
         return 0
     if options.all and options.latex and not options.as_json:
         text = derivations_page()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from theory import InputError
 from validate.commands.options import CommandOptions
+
+if TYPE_CHECKING:
+    from sim import Execution
 
 
 class EngineOptions(CommandOptions):
@@ -21,22 +23,31 @@ class EngineOptions(CommandOptions):
     scheduler: str | None = None
     """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
     slurm: dict[str, str] = Field(
-        {}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
+        default={}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
     )
 
-    def execution(self) -> dict[str, Any]:
-        """Return the fields of an ``Execution`` that the options give."""
+    def execution(self, **fields: Any) -> Execution:
+        """Return how the runs are trained: as the options of this command say, and by other fields."""
+        from sim.training.execution import Execution
         from validate.training import process_count
 
-        given = self.model_fields_set
-        engine = "dask" if self.scheduler and "engine" not in given else self.engine
+        engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
         for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):
-            if name in given and engine != wanted:
+            if name in self.model_fields_set and engine != wanted:
                 problem = f"is for the engine {wanted}"
                 raise InputError(name, getattr(self, name), problem, f"add --engine {wanted}")
         slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
-        engine_options = {"scheduler": self.scheduler} if self.scheduler else slurm
-        return {"workers": process_count(self.workers), "engine": engine, "engine_options": engine_options}
+        names = ("device", "kernels", "resume", "overwrite")
+        own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
+        if own.get("resume") and own.get("overwrite"):
+            raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+        return Execution(
+            workers=process_count(self.workers),
+            engine=engine,
+            engine_options={"scheduler": self.scheduler} if self.scheduler else slurm,
+            **own,
+            **fields,
+        )
 
 
 class TrainingOptions(EngineOptions):
@@ -46,18 +57,3 @@ class TrainingOptions(EngineOptions):
     """Continue runs that exist, skip those that are complete."""
     overwrite: bool = False
     """Replace runs that exist."""
-
-    def execution(self) -> dict[str, Any]:
-        """Return the fields of an ``Execution`` that the options give."""
-        return super().execution() | {"resume": self.resume, "overwrite": self.overwrite}
-
-
-class StudyOptions(EngineOptions):
-    """The options of every command that shows studies and trains what they lack."""
-
-    run: bool = False
-    """Train the missing runs, after saying how long it will take."""
-    root: Path = Path("runs/studies")
-    """The folder of the run folders."""
-    kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 
 class Options(CommandOptions):
@@ -18,6 +16,8 @@ class Options(CommandOptions):
     N is a figure's number in the paper; without N, every figure is drawn whose runs are kept, and for the
     others the command that makes their runs is printed. With --runs the figures show those runs instead. If
     one of several N cannot be drawn, the others are, and the exit code is 2.
+
+    example: anchorflow figures 3 4 --out figures --format png pdf
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
@@ -30,12 +30,8 @@ class Options(CommandOptions):
     """The formats; each figure is written in all of them."""
 
 
-COMMAND = Command("figures", Options, "anchorflow figures 3 4 --out figures --format png pdf")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Draw, write, and say what was written and what is missing."""
-    options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from validate.figures.paper import FIGURES, find_figure, kept_of
     from validate.observe import find_observations, kept

@@ -6,7 +6,7 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -26,23 +26,10 @@ _SHORT = {
 """Shorter names of options, by key."""
 
 
-class CommandOptions(BaseModel):
-    """The options of every command."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    as_json: bool = Field(False, alias="json")
-    """Print the result as JSON on standard output."""
-    import_first: str | None = Field(None, alias="import")
-    """A Python file or module to import first, which registers models of your own."""
-
-
-@dataclass(frozen=True)
-class Positional:
+class Positional(NamedTuple):
     """Marks a field that is given by its position, under the name that the help shows."""
 
     name: str
-    is_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,22 +55,16 @@ class Option:
         return get_origin(self.kind) in (tuple, dict)
 
     @property
-    def is_file(self) -> bool:
-        """Whether its values are files or folders."""
-        return Path in _members(self.kind) or (self.position is not None and self.position.is_file)
-
-    @property
     def choices(self) -> list[str]:
         """The words among the values that it takes."""
-        literals = [kind for kind in _members(self.kind) if get_origin(kind) is Literal]
-        return [str(word) for kind in literals for word in get_args(kind)]
+        return [str(w) for kind in members(self.kind) if get_origin(kind) is Literal for w in get_args(kind)]
 
     @property
     def metavar(self) -> str:
         """The form of one value, as the help shows it."""
         if get_origin(self.kind) is dict:
             return "NAME VALUE" if get_args(self.kind)[1] is str else "NAME NUMBER"
-        kinds = [kind for kind in _members(self.kind) if get_origin(kind) is not Literal]
+        kinds = [kind for kind in members(self.kind) if get_origin(kind) is not Literal]
         return "|".join([*(_KINDS.get(kind, ("TEXT",))[0] for kind in kinds), *self.choices])
 
     def value(self, given: Any) -> Any:
@@ -93,41 +74,60 @@ class Option:
         if get_origin(self.kind) is dict:
             if len(given) % 2:
                 raise InputError(self.names[0], " ".join(given), "not pairs", "give a value after each name")
-            one = Option(self.key, get_args(self.kind)[1])
-            return {name: one._one(text) for name, text in zip(given[::2], given[1::2], strict=True)}
+            each = Option(self.key, get_args(self.kind)[1])
+            return {name: each._one(text) for name, text in zip(given[::2], given[1::2], strict=True)}
         if not self.many:
             return self._one(given)
-        if _members(self.kind) == [int]:  # As 0,1,2 too; of other numbers a comma may be the point.
+        if members(self.kind) == [int]:  # As 0,1,2 too; of other numbers a comma may be the point.
             given = [part for text in given for part in text.split(",")]
         return tuple(self._one(text) for text in given)
 
     def _one(self, text: str) -> Any:
-        name, members = self.names[0], _members(self.kind)
-        if any(not character.isprintable() and not "\ud800" <= character <= "\udfff" for character in text):
-            raise InputError(name, text, "contains a control character", "leave it out")
-        if self.is_file and max(map(len, text.encode(errors="surrogateescape").split(b"/"))) > 255:
-            raise InputError(name, f"{text[:20]}...", "a name longer than 255 bytes", "shorten it")
-        for kind in members:
+        kinds, choices = members(self.kind), self.choices
+        for kind in kinds:
             try:
                 return TypeAdapter(kind).validate_strings(text)
             except ValidationError:
                 continue
-        words = [_KINDS[kind][1] for kind in members if kind in _KINDS]
-        if not self.choices:
+        wanted = [_KINDS[kind][1] for kind in kinds if kind in _KINDS]
+        if not choices:
             apart = ", several with spaces between them" * self.many
-            raise InputError(name, text, f"not {words[0]}", f"give {words[0]}{apart}")
-        near = nearest(text, self.choices)
+            raise InputError(self.names[0], text, f"not {wanted[0]}", f"give {wanted[0]}{apart}")
+        near = nearest(text, choices)
         hint = f"did you mean {near!r}? choose" if near else "choose"
-        known = ", ".join([*words, *self.choices])
-        raise InputError(name, text, "not among the choices", f"{hint} one of {known}")
+        remedy = f"{hint} one of {', '.join([*wanted, *choices])}"
+        raise InputError(self.names[0], text, "not among the choices", remedy)
 
 
-def _members(kind: Any) -> list[Any]:
+class CommandOptions(BaseModel):
+    """The options of every command; the docstring is its help, and ends with an example."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    as_json: bool = Field(default=False, alias="json")
+    """Print the result as JSON on standard output."""
+    import_first: str | None = Field(default=None, alias="import")
+    """A Python file or module to import first, which registers models of your own."""
+    keys: dict[str, Any] = Field(default={}, exclude=True)
+    """The given keys of a configuration, dotted, of a command that takes such."""
+
+    @classmethod
+    def known_keys(cls) -> list[Option]:
+        """Return an option for every key of a configuration that the command takes."""
+        return []
+
+    @classmethod
+    def shown_keys(cls, given: dict[str, Any], keys: dict[str, Any]) -> list[Option]:
+        """Return the keys that the help shows, after what was given of options and of keys."""
+        return cls.known_keys()
+
+
+def members(kind: Any) -> list[Any]:
     """Return the types that one value may have: of a union, of a tuple's elements, without None."""
     if get_origin(kind) in (tuple, Annotated):
-        return _members(get_args(kind)[0])
+        return members(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
-        return [member for part in get_args(kind) for member in _members(part)]
+        return [member for part in get_args(kind) for member in members(part)]
     return [] if kind is type(None) else [kind]
 
 
@@ -143,7 +143,7 @@ def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[O
     """
     options: list[Option] = []
     for name, field in (values if isinstance(values, type) else type(values)).model_fields.items():
-        if field.exclude:  # No value of the configuration, but a remark on them.
+        if field.exclude:  # No value of its own, but one about the others.
             continue
         default = field.default if isinstance(values, type) else getattr(values, name)
         if isinstance(default, BaseModel):

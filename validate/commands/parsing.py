@@ -1,4 +1,4 @@
-"""A command: its options, its help with a working example, and the reading of its arguments by argparse."""
+"""The arguments of a command read by argparse, its help, and the script with which a shell completes them."""
 
 from __future__ import annotations
 
@@ -7,115 +7,94 @@ import importlib
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 from theory import InputError
 from theory.errors import nearest, unknown_name
-from validate.commands.options import CommandOptions, Option, options_of
+from validate.commands import COMMANDS, OPTIONS, modules_of
+from validate.commands.options import CommandOptions, Option, members, options_of, union
 from validate.terminal.streams import text_width
 
 Values = TypeVar("Values", bound=CommandOptions)
 
 
-@dataclass(frozen=True)
-class Command(Generic[Values]):
-    """A command of ``anchorflow``.
+def parse(options: type[Values], arguments: Sequence[str]) -> Values:
+    """Return the options of a command that are given; where help is asked for, print it and leave."""
+    own, keys = own_options(options), options.known_keys()
+    by_key = {option.key: option for option in [*own, *keys]}
+    parser, hyphened = parser_of(options, by_key.values()), [_hyphened(argument) for argument in arguments]
+    try:
+        texts, rest = parser.parse_known_intermixed_args(hyphened)
+    except argparse.ArgumentError as error:
+        problem = "takes no value" if "explicit" in error.message else "needs a value"
+        raise InputError("option", error.argument_name, problem, "see --help") from None
+    if rest:
+        raise _unknown(rest[0], by_key.values())
+    wants_help = vars(texts).pop("help", False)
+    given = {key: by_key[key].value(text) for key, text in vars(texts).items()}
+    of_keys = {key.key: given.pop(key.key) for key in keys if key.key in given}
+    if wants_help:
+        shown = [*own, *options.shown_keys(given, of_keys)]
+        print(parser_of(options, shown).format_help(), end="")
+        raise SystemExit(0)
+    for option in own:
+        if option.required and option.key not in given:
+            command, example = f"anchorflow {_name(options)}", _help(options)[-1]
+            raise InputError("command", command, f"needs {option.names[0]}", example)
+    return options(**given, keys=of_keys)
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    options : type
-        Its options; the docstring describes the command.
-    example : str
-        A command line that works.
-    keys : callable, optional
-        Returns further options, such as the keys of a configuration. A callable, because most commands are
-        asked for without them.
-    shown : callable, optional
-        Returns the keys that the help shows, from all that was given; by default all of them.
-    """
 
-    name: str
-    options: type[Values]
-    example: str
-    keys: Callable[[], list[Option]] = list
-    shown: Callable[[dict[str, Any]], list[Option]] | None = None
+def own_options(options: type[CommandOptions]) -> list[Option]:
+    """Return the options of a command except for its keys, those that more commands have later."""
+    bases = [base for base in options.__mro__[1:] if issubclass(base, CommandOptions)]
+    shared = [{option.key for option in options_of(base)} for base in bases]
+    return sorted(options_of(options), key=lambda option: sum(option.key in keys for keys in shared))
 
-    def parse(self, arguments: Sequence[str]) -> Values:
-        """Return the options; of a command with keys too, see ``parse_with_keys``."""
-        return self.parse_with_keys(arguments)[0]
 
-    def parse_with_keys(self, arguments: Sequence[str]) -> tuple[Values, dict[str, Any]]:
-        """Read the arguments: the command's own options, and the given ones of its keys by dotted name."""
-        own, keys = self.own_options(), self.keys()
-        by_key = {option.key: option for option in [*own, *keys]}
-        try:
-            parser, hyphened = self.parser([*own, *keys]), [_hyphened(argument) for argument in arguments]
-            texts, rest = parser.parse_known_intermixed_args(hyphened)
-        except argparse.ArgumentError as error:
-            problem = "takes no value" if "explicit" in error.message else "needs a value"
-            raise InputError("option", error.argument_name, problem, "see --help") from None
-        if rest:
-            raise _unknown(rest[0], [*own, *keys])
-        wants_help = vars(texts).pop("help", False)
-        given = {key: by_key[key].value(text) for key, text in vars(texts).items()}
-        if wants_help:
-            shown = keys if self.shown is None else self.shown(given)
-            print(self.parser([*own, *shown]).format_help(), end="")
-            raise SystemExit(0)
-        missing = next((o for o in own if o.required and o.key not in given), None)
-        if missing is not None:
-            purpose = missing.help.partition(";")[0].rstrip(".")
-            problem = f"needs {missing.names[0]}: {purpose[:1].lower() + purpose[1:]}"
-            raise InputError("command", f"anchorflow {self.name}", problem, f"example: {self.example}")
-        names = {option.key for option in own}
-        values = self.options(**{key: value for key, value in given.items() if key in names})
-        return values, {key: value for key, value in given.items() if key not in names}
+def parser_of(options: type[CommandOptions], listed: Iterable[Option]) -> argparse.ArgumentParser:
+    """Return the parser of a command with these options; it prints nothing and ends nothing by itself."""
+    listed, width, (*paragraphs, example) = list(listed), text_width(), _help(options)
+    positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in listed if o.position)
+    parser = argparse.ArgumentParser(
+        usage=f"anchorflow {_name(options)}{positions} [OPTIONS]",
+        description="\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in paragraphs),
+        epilog=example,
+        formatter_class=partial(_HelpFormatter, width=width, max_help_position=26),
+        argument_default=argparse.SUPPRESS,
+        add_help=False,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    groups = {"": parser.add_argument_group("options")}
+    groups[""].add_argument("-h", "--help", action="store_true", help="Show this help and exit.")
+    for option in listed:
+        section = option.key.rpartition(".")[0]
+        if section not in groups:
+            groups[section] = parser.add_argument_group(f"{section} options")
+        _add(parser if option.position else groups[section], option)
+    return parser
 
-    def own_options(self) -> list[Option]:
-        """Return the command's options except for its keys, those that more commands have later."""
-        bases = [base for base in self.options.__mro__[1:] if issubclass(base, CommandOptions)]
-        shared = [{option.key for option in options_of(base)} for base in bases]
-        return sorted(options_of(self.options), key=lambda option: sum(option.key in keys for keys in shared))
 
-    def parser(self, options: Sequence[Option], *, complete: bool = False) -> argparse.ArgumentParser:
-        """Return the parser of these options; it prints nothing and ends nothing by itself.
-
-        With ``complete``, it also knows what a shell can offer for their values.
-        """
-        width = text_width()
-        paragraphs = inspect.cleandoc(self.options.__doc__ or "").split("\n\n")
-        positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in options if o.position)
-        parser = argparse.ArgumentParser(
-            usage=f"anchorflow {self.name}{positions} [OPTIONS]",
-            description="\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in paragraphs),
-            epilog=f"example: {self.example}",
-            formatter_class=partial(_HelpFormatter, width=width, max_help_position=26),
-            argument_default=argparse.SUPPRESS,
-            add_help=False,
-            allow_abbrev=False,
-            exit_on_error=False,
-        )
-        groups = {"": parser.add_argument_group("options")}
-        groups[""].add_argument("-h", "--help", action="store_true", help="Show this help and exit.")
-        taken = {option.names[0] for option in options}
-        for option in options:
-            section = option.key.rpartition(".")[0]
-            if section not in groups:
-                groups[section] = parser.add_argument_group(f"{section} options")
-            names = [option.names[0], *(name for name in option.names[1:] if name not in taken)]
-            action = _add(parser if option.position else groups[section], option, names)
-            taken |= set(names)
-            if complete and option.choices:
-                action.choices = option.choices
-            elif complete and option.is_file:
-                action.complete = importlib.import_module("shtab").FILE  # type: ignore[attr-defined]
-        return parser
+def _add(parser: argparse._ActionsContainer, option: Option) -> None:
+    """Add an option to a parser, which leaves its values as text."""
+    text, default = option.help, option.default
+    if not (option.required or default in (None, "", (), {}) or isinstance(default, bool)):
+        text += f" [default: {' '.join(map(str, default)) if isinstance(default, tuple) else default}]"
+    text = text.replace("%", "%%")
+    if option.position:
+        nargs = "*" if option.many else "?"
+        parser.add_argument(option.key, nargs=nargs, metavar=option.names[0], help=text)
+    elif option.kind is bool:
+        # A key of a configuration may have to be switched off, where a file or preset has it on.
+        action = argparse.BooleanOptionalAction if "." in option.key else "store_true"
+        parser.add_argument(*option.names, dest=option.key, action=action, help=text)
+    else:
+        # An empty list of a section's key is a value.
+        many = ("*" if "." in option.key else "+") if option.many else None
+        parser.add_argument(*option.names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -131,22 +110,14 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return f"{', '.join(action.option_strings)} {self._format_args(action, str(action.metavar))}"
 
 
-def _add(parser: argparse._ActionsContainer, option: Option, names: Sequence[str]) -> argparse.Action:
-    """Add an option to a parser, which leaves its values as text."""
-    text, default = option.help, option.default
-    if not (option.required or default in (None, "", (), {}) or isinstance(default, bool)):
-        text += f" [default: {' '.join(map(str, default)) if isinstance(default, tuple) else default}]"
-    text = text.replace("%", "%%")
-    if option.position:
-        nargs = "*" if option.many else "?"
-        return parser.add_argument(option.key, nargs=nargs, metavar=names[0], help=text)
-    if option.kind is bool:
-        # A key of a configuration may have to be switched off, where a file or preset has it on.
-        action = argparse.BooleanOptionalAction if "." in option.key else "store_true"
-        return parser.add_argument(*names, dest=option.key, action=action, help=text)
-    # An empty list of a section's key is a value.
-    many = ("*" if "." in option.key else "+") if option.many else None
-    return parser.add_argument(*names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
+def _name(options: type[CommandOptions]) -> str:
+    """Return a command's name by its module."""
+    return options.__module__.removeprefix("validate.commands.").replace(".", " ")
+
+
+def _help(options: type[CommandOptions]) -> list[str]:
+    """Return the paragraphs that describe a command, the last one its example."""
+    return inspect.cleandoc(options.__doc__ or "").split("\n\n")
 
 
 def _hyphened(argument: str) -> str:
@@ -155,7 +126,7 @@ def _hyphened(argument: str) -> str:
     return name.replace("_", "-") + equals + value if name.startswith("--") else argument
 
 
-def _unknown(argument: str, options: Sequence[Option]) -> InputError:
+def _unknown(argument: str, options: Iterable[Option]) -> InputError:
     """Refuse what no option and no position takes, and suggest the nearest option."""
     name = argument.partition("=")[0]
     if not name.startswith("-"):
@@ -177,8 +148,6 @@ def import_first(arguments: Sequence[str]) -> None:
         return
     path = Path(name)
     if path.suffix == ".py":
-        if not path.is_file():
-            raise InputError("import", name, "no such file", "give the path of a Python file, or a module")
         # Processes that train take over sys.path: they find the module by its name, too.
         sys.path.insert(0, str(path.resolve().parent))
     try:
@@ -190,22 +159,27 @@ def import_first(arguments: Sequence[str]) -> None:
         raise InputError("import", name, problem, "mend it, or name another file") from error
 
 
-def print_completion(arguments: Sequence[str], commands: dict[str, str], others: Sequence[str]) -> None:
+def print_completion(shell: str) -> None:
     """Print the script that a shell reads to complete our command lines."""
     import shtab
 
-    shells = shtab.SUPPORTED_SHELLS
-    if len(arguments) != 1:
-        remedy = f"name one of {', '.join(shells)}"
-        raise InputError("--print-completion", " ".join(arguments), "not one shell", remedy)
-    if arguments[0] not in shells:
-        raise unknown_name("shell", arguments[0], shells)
+    if shell not in shtab.SUPPORTED_SHELLS:
+        raise unknown_name("shell", shell, shtab.SUPPORTED_SHELLS, "--print-completion")
     whole = argparse.ArgumentParser(prog="anchorflow", add_help=False)
-    for option in others:
+    for option in OPTIONS:
         whole.add_argument(option, action="store_true")
     subparsers = whole.add_subparsers()
-    for name, purpose in commands.items():
-        command: Command[Any] = importlib.import_module(f"validate.commands.{name}").COMMAND
-        parent = command.parser([*command.own_options(), *command.keys()], complete=True)
+    for name, purpose in COMMANDS.items():
+        command, *actions = [module.Options for module in modules_of(name)]
+        lists = [[*own_options(options), *options.known_keys()] for options in (command, *actions)]
+        by_action = [[option for option in options if not option.position] for options in lists[1:]]
+        listed = {option.key: option for option in union([lists[0], *by_action])}
+        parent = parser_of(command, listed.values())
+        for action in parent._actions:
+            known = listed.get(action.dest)
+            if known and known.choices:
+                action.choices = known.choices
+            elif known and {Path, *[str] * bool(known.position)} & {*members(known.kind)}:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
         subparsers.add_parser(name, help=purpose, parents=[parent], add_help=False)
-    print(shtab.complete(whole, shell=arguments[0]))
+    print(shtab.complete(whole, shell=shell))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from sim.config.run import MemberConfig
@@ -21,9 +19,11 @@ class Options(CommandOptions):
 
     TASK.toml describes a task, or is a configuration that holds one; "emb-mlp" and "paper" name the paper's
     own.
+
+    example: anchorflow predict emb-mlp --out runs/prediction
     """
 
-    file: Annotated[str | None, Positional("TASK.toml", is_file=True)] = None
+    file: Annotated[str | None, Positional("TASK.toml")] = None
     """A TOML file, or a preset's name."""
     task: str | None = None
     """Same as TASK.toml."""
@@ -48,19 +48,14 @@ class Options(CommandOptions):
     at larger rates; with it the prediction often takes longer than training."""
 
 
-COMMAND = Command("predict", Options, "anchorflow predict emb-mlp --out runs/prediction")
-_OF_CURVES = ("init_rate", "optimizer", "learning_rate", "epochs", "scatter")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Predict, print, and write if asked to."""
-    options = COMMAND.parse(arguments)
     from sim.config.task_files import as_task
 
     if (options.file is None) == (options.task is None):
         problem, remedy = "one task is required", "give TASK.toml or --task"
         raise InputError("task", [options.file, options.task], problem, remedy)
-    for name in _OF_CURVES:
+    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "scatter"):
         if name in options.model_fields_set and not options.curves:
             raise InputError(name, getattr(options, name), "is for curves", "add --curves")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
@@ -101,27 +96,23 @@ def _member(task: Task, options: Options) -> MemberConfig:
     """Return the Emb-MLP whose curves are predicted: the default configuration but for what is asked."""
     from sim import make_run_config
 
-    training: dict[str, Any] = {
-        name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")
-    }
-    if options.optimizer == "sgd":
-        training["weight_decay"] = 0.0
-    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed], "training": training}
+    names = ("optimizer", "learning_rate", "epochs")
+    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
+    data["training"] = {name: getattr(options, name) for name in names}
     (member,) = make_run_config(data).members()
     return member
 
 
 def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
     """Predict, and show how many of the epochs the curves have passed."""
+    from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
     from validate.judge.learning_times import predict_for
     from validate.progress import progress
 
-    size = training_size(member.build_task())
-    batch = size if member.training.batch_size == "full" else member.training.batch_size
-    steps_per_epoch, passed = -(-size // batch), 0
-
+    steps_per_epoch = steps_in_epoch(training_size(member.build_task()), member.training.batch_size)
     with progress("following the curves, epochs", member.training.epochs) as advance:
+        passed = 0
 
         def report(step: int) -> None:
             nonlocal passed

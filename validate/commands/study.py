@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.engines import StudyOptions
+from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.studies import Study
 
 
-class Options(StudyOptions):
+class Options(EngineOptions):
     """Show the progress of studies, the named sets of runs that claims and figures need.
 
     --run trains the missing runs of all named studies together and continues interrupted ones; --keep writes
     the observations of complete runs to the folder that claims and figures read. Without either, nothing is
     changed.
+
+    example: anchorflow study transformer --run --keep
     """
 
     names: Annotated[tuple[str, ...], Positional("NAME")] = ()
@@ -32,14 +32,16 @@ class Options(StudyOptions):
     """With --keep: also keep the observations so far of unfinished runs."""
     list: bool = False
     """Show every run, not only how many there are."""
+    run: bool = False
+    """Train the missing runs, after saying how long it will take."""
+    root: Path = Path("runs/studies")
+    """The folder of the run folders."""
+    kept: Path | None = None
+    """The folder of the kept observations; by default the one in the package."""
 
 
-COMMAND = Command("study", Options, "anchorflow study transformer --run --keep")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
-    options = COMMAND.parse(arguments)
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.tables import print_json, print_table
@@ -52,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
     if options.run:
         from validate.studies import run_study
 
-        run_study(studies, options.root, **options.execution())
+        run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     count = process_count(options.workers)
@@ -88,28 +90,13 @@ def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: boo
     states = states_of(study, members_of(study, root), folder)
     left = [s.member for s in states if s.state in ("missing", "unfinished")]
     known = [s.seconds for s in states if s.seconds is not None]
-    seconds: float | None = None
-    if not left:
-        seconds = 0.0
-    elif known:
+    seconds = None if left else 0.0
+    if left and known:
         seconds = -(-len(left) // count) * sum(known) / len(known)
-    elif measure:
+    elif left and measure:
         from validate.studies import cost_of  # It imports torch.
 
         seconds = cost_of(left, count).seconds
-    runs = [
-        {
-            "variant": s.member.variant,
-            "init_rate": s.member.config.init_rate,
-            "seed": s.member.config.seed,
-            "path": str(s.member.path),
-            "state": s.state,
-            "kept": s.kept,
-            "wall_seconds": s.seconds,
-            "made_by": s.made_by,
-        }
-        for s in states
-    ]
     return {
         "name": study.name,
         "purpose": study.purpose,
@@ -117,5 +104,5 @@ def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: boo
         **{state: sum(s.state == state for s in states) for state in _STATES},
         "total": len(states),
         "seconds_left": seconds,
-        "runs": runs,
+        "runs": [s.to_json() for s in states],
     }

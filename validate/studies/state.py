@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sim.config.differences import differences
 from sim.config.run import MemberConfig, make_member_config
@@ -36,6 +36,19 @@ class MemberState(Shown):
     kept: bool
     seconds: float | None
     made_by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "variant": self.member.variant,
+            "init_rate": self.member.config.init_rate,
+            "seed": self.member.config.seed,
+            "path": str(self.member.path),
+            "state": self.state,
+            "kept": self.kept,
+            "wall_seconds": self.seconds,
+            "made_by": self.made_by,
+        }
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         seconds = "–" if self.seconds is None else f"{self.seconds:.0f}"

@@ -72,7 +72,7 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(
         (["toy.txt", "--documents", "file"], "too few documents"),
         (["toy.txt", "--top", "0"], "give at least 1"),
         (["toy.txt", "--tokens", "dog", "dog"], "name each once"),
-        ([], "give one file or more"),
+        ([], "needs FILE"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(

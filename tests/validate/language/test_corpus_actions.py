@@ -152,12 +152,12 @@ def test_the_demo_runs_from_an_empty_folder(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train"], "give one file or more"),
+        (["train"], "needs FILE"),
         (["train", "empty.txt"], "no document holds a word"),
         (["train", "toy.txt", "toy.txt"], "two corpora of that name"),
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
         (["train", "toy.txt", "--sequences", "9"], "has 1 sequences"),
-        (["train", "toy.txt", "--preset", "cpu"], "choose one of language-cpu"),
+        (["train", "toy.txt", "--preset", "cpu"], "does not train on text"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
         (["demo", "missing.txt"], "no such file"),
         (["compare", "missing"], "no such folder"),
@@ -168,8 +168,8 @@ def test_the_demo_runs_from_an_empty_folder(
         ),
         (["demo", "--device", "mps"], "cannot be used (no such device); use cpu or cuda"),
         (["demo", "--device", "cuda:999"], "device = 'cuda:999': cannot be used ("),
-        (["lean"], "unknown action; choose one of"),
-        ([], "needs an action"),
+        (["lean"], "choose one of predict, train"),
+        ([], "needs ACTION"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from sim.config.language import Unit
 from theory import InputError
-from theory.errors import unknown_name
-from validate.commands.options import CommandOptions, Option, Positional, union
-from validate.commands.parsing import Command
+from validate.commands.options import CommandOptions, Positional
 
 ACTIONS = ("predict", "train", "compare", "embedding", "demo")
 """Every action, a module of this package."""
@@ -29,16 +26,23 @@ class Options(CommandOptions):
     embedding: does a checkpoint of anyone's model have the cosines that its text predicts?
 
     demo: all of it in a few minutes, on generated questions and a text of yours or a toy text.
+
+    example: anchorflow corpus demo
     """
 
     action: Annotated[Literal["predict", "train", "compare", "embedding", "demo"], Positional("ACTION")]
     """What to do."""
 
 
-class TextOptions(CommandOptions):
-    """What the actions take that read a text and train nothing."""
+def run(options: Options) -> int:
+    """Refuse an action that does not come first, which would have been run itself."""
+    raise InputError("action", options.action, "comes after options", "give it as the first word")
 
-    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
+
+class TextOptions(CommandOptions):
+    """The options of the actions that read a text and train nothing."""
+
+    files: Annotated[tuple[Path, ...], Positional("FILE")]
     """The corpus."""
     field: tuple[str, ...] = ("text",)
     """Keys or columns with the text; several are joined."""
@@ -52,47 +56,14 @@ class TextOptions(CommandOptions):
         from sim.data.text import read_documents
         from validate.progress import progress
 
-        if not self.files:
-            raise InputError("FILE", "", "missing", "give one file or more")
+        part = 2**20  # Bytes, roughly: the step of the progress.
         total = sum(path.stat().st_size for path in self.files if path.is_file())
-        with progress("reading MiB", -(-total // _PART)) as advance:
+        with progress("reading MiB", -(-total // part)) as advance:
             read = 0
             for path in self.files:
                 for document in read_documents(path, fields=self.field, unit=self.documents):
                     yield document
                     read += len(document)
-                    while read >= _PART:
+                    while read >= part:
                         advance()
-                        read -= _PART
-
-
-_PART = 2**20
-"""Bytes, roughly: the step of the progress."""
-
-
-def _options_of_actions() -> list[Option]:
-    """Return the options of all actions, for a shell to complete."""
-    commands = [_module(action).COMMAND for action in ACTIONS]
-    found = union([*command.own_options(), *command.keys()] for command in commands)
-    own = {option.key for option in Command("corpus", Options, "").own_options()}
-    return [option for option in found if option.key not in own and not option.position]
-
-
-COMMAND = Command("corpus", Options, "anchorflow corpus demo", _options_of_actions, lambda given: [])
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the action that is named first."""
-    if arguments and arguments[0] in ACTIONS:
-        return int(_module(arguments[0]).run(arguments[1:]))
-    if arguments and not arguments[0].startswith("-"):
-        raise unknown_name("action", arguments[0], ACTIONS)
-    if not {"-h", "--help"} & set(arguments):
-        problem = f"needs an action, {', '.join(ACTIONS)}, before its options"
-        raise InputError("command", "anchorflow corpus", problem, "example: anchorflow corpus demo")
-    COMMAND.parse(["--help"])
-    return 0
-
-
-def _module(action: str) -> Any:
-    return importlib.import_module(f"{__name__}.{action}")
+                        read -= part

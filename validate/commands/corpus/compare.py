@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.corpus.comparison import LanguageComparison
@@ -20,6 +18,8 @@ class Options(CommandOptions):
     the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
     Predictions come from the sequences that each run trained on, and the control from the same sequences,
     shuffled. The exit code is 1 if a condition fails.
+
+    example: anchorflow corpus compare runs/corpus --out runs/corpus-report
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -28,12 +28,8 @@ class Options(CommandOptions):
     """Write comparison.html, comparison.json and the figures here."""
 
 
-COMMAND = Command("corpus compare", Options, "anchorflow corpus compare runs/corpus --out runs/corpus-report")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Compare, print, and write the page if asked to."""
-    options = COMMAND.parse(arguments)
     from sim.runs.outputs import OutputFolder
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
     from validate.judge.groups import group_runs
@@ -54,13 +50,13 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
         comparison.write(out)
     if as_json:
         print_json(comparison.to_json())
-    else:
-        for table in comparison.tables():
-            print_table(*table)
-        if not comparison.learned:
-            tell(NOT_LEARNED)
-        if command := comparison.missing_command():
-            print(f"what is missing: {command}")
-        if out is not None:
-            print(f"page: {out / 'comparison.html'}")
-    return 1 if comparison.fails else 0
+        return int(comparison.fails)
+    for table in comparison.tables():
+        print_table(*table)
+    if not comparison.learned:
+        tell(NOT_LEARNED)
+    if command := comparison.missing_command():
+        print(f"what is missing: {command}")
+    if out is not None:
+        print(f"page: {out / 'comparison.html'}")
+    return int(comparison.fails)

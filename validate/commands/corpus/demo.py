@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ from theory import InputError
 from validate.commands.corpus.train import configuration_of
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import Positional
-from validate.commands.parsing import Command
 
 QUESTIONS = "questions.txt"
 TOY = "toy-facts.txt"
@@ -29,9 +27,11 @@ class Options(TrainingOptions):
     γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
     one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the
     cosines of their words, which the text predicts before training. The exit code is 1 if a condition fails.
+
+    example: anchorflow corpus demo --out runs/corpus-demo
     """
 
-    file: Annotated[Path | None, Positional("FILE", is_file=True)] = None
+    file: Annotated[Path | None, Positional("FILE")] = None
     """The other text."""
     out: Path = Path("runs/corpus-demo")
     """The folder for the texts, the runs and the page."""
@@ -39,16 +39,11 @@ class Options(TrainingOptions):
     """Where to train: cpu, or cuda, where all members train together."""
 
 
-COMMAND = Command("corpus demo", Options, "anchorflow corpus demo --out runs/corpus-demo")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Write the texts, train, compare, judge."""
-    options = COMMAND.parse(arguments)
     from sim import prontoqa_questions, toy_facts
     from sim.data.language import make_language_task
     from sim.runs.outputs import OutputFolder
-    from sim.training.execution import Execution
     from sim.training.launch import check_machine
     from validate.commands.corpus.compare import tell_and_write
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
@@ -56,10 +51,9 @@ def run(arguments: Sequence[str]) -> int:
     from validate.terminal.tables import say
     from validate.training import train_with_progress
 
-    how = options.execution() | {"device": options.device}
+    execution, folder, other = options.execution(), OutputFolder(options.out), options.file
     # Here too, so that a device that cannot be had is refused before the texts are written.
-    check_machine(Execution(**how))
-    folder, other = OutputFolder(options.out), options.file
+    check_machine(execution)
     if other is not None:
         n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
         if n < FEWEST:
@@ -71,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
     corpora = [_source(questions), _source(other)]
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    runs = train_with_progress(configuration_of(task, "language-demo", {}), options.out, **how)
+    runs = train_with_progress(configuration_of(task, "language-demo", {}), options.out, execution)
     say("comparing prediction and observation, drawing figures")
     return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from theory import InputError
 from validate.commands.corpus import TextOptions
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
     from validate.corpus.embedding import EmbeddingComparison
@@ -21,6 +18,8 @@ class Options(TextOptions):
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
     of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
     With --checkpoints there is one line per revision, by step, and a warning for those out of order.
+
+    example: anchorflow corpus embedding stories.txt --checkpoint model.safetensors --tokenizer tokenizer.json
     """
 
     checkpoint: Path | None = None
@@ -46,29 +45,24 @@ class Options(TextOptions):
     """Seed of the shuffled texts, of the tokens drawn from a band, and of the intervals."""
 
 
-COMMAND = Command(
-    "corpus embedding",
-    Options,
-    "anchorflow corpus embedding stories.txt --checkpoint model.safetensors --tokenizer tokenizer.json",
-)
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Compare and print."""
-    options = COMMAND.parse(arguments)
     if (options.checkpoint is None) == (not options.checkpoints):
         problem = "needs either --checkpoint or --checkpoints"
-        raise InputError("command", "anchorflow corpus embedding", problem, f"example: {COMMAND.example}")
+        raise InputError("command", "anchorflow corpus embedding", problem, "see --help")
     from sim.data.corpus import build_corpus
+    from sim.runs.files import json_text
     from sim.runs.outputs import OutputFolder
     from validate.corpus.checkpoint import Checkpoint
     from validate.corpus.embedding import compare_embedding
     from validate.corpus.series import EmbeddingSeries, compare_series
     from validate.terminal.tables import print_json, print_table, say
 
-    pattern = Path(options.checkpoints)
-    inside = str(pattern.relative_to(pattern.anchor))
-    revisions = sorted(Path(pattern.anchor).glob(inside)) if options.checkpoints else [options.checkpoint]
+    if options.checkpoint is not None:
+        revisions = [options.checkpoint]
+    else:
+        pattern = Path(options.checkpoints)
+        revisions = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
     if not revisions:
         raise InputError("--checkpoints", options.checkpoints, "fits no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
@@ -83,23 +77,22 @@ def run(arguments: Sequence[str]) -> int:
         **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
     }
     found: EmbeddingComparison | EmbeddingSeries
-    if options.checkpoints:
-        predictors = options.predictor
-        found = compare_series(revisions, corpus, tensor=options.tensor, predictors=predictors, **settings)
-        source, warnings = {}, found.warnings
-    else:
+    if options.checkpoint is not None:
         predictors = options.predictor or ("tied", "bigram")
         found = compare_embedding(embedding, corpus, predictors=predictors, **settings)
-        source, warnings = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}, ()
+    else:
+        settings |= {"tensor": options.tensor, "predictors": options.predictor}
+        found = compare_series(revisions, corpus, **settings)
     if folder is not None and isinstance(found, EmbeddingSeries):
         from validate.report.figures import write_figures
 
-        folder.write("series.json", json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n")
+        folder.write("series.json", json_text(found.to_json()))
         write_figures([found.sheet()], folder)
     if options.as_json:
-        print_json(source | found.to_json())
+        source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
+        print_json((source if options.checkpoint else {}) | found.to_json())
         return 0
     print_table(*found.table())
-    for warning in warnings:
+    for warning in found.warnings if isinstance(found, EmbeddingSeries) else ():
         say(f"warning: {warning}")
     return 0

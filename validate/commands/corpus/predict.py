@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from validate.commands.corpus import TextOptions
-from validate.commands.parsing import Command
 
 
 class Options(TextOptions):
@@ -15,6 +13,8 @@ class Options(TextOptions):
 
     FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
     across two documents; standard errors take documents as independent, and there have to be 40.
+
+    example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
     """
 
     vocabulary: int | None = None
@@ -35,14 +35,8 @@ class Options(TextOptions):
     """Write prediction.json, prediction.html and the figures here."""
 
 
-COMMAND = Command(
-    "corpus predict", Options, "anchorflow corpus predict stories.txt --nearest dog --out runs/stories"
-)
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Predict, print, and write if asked to."""
-    options = COMMAND.parse(arguments)
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
     from validate.corpus.prediction import CorpusPrediction

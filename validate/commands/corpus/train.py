@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,10 +11,8 @@ from pydantic import Field
 from sim.config.language import CorpusSource, Layout, Unit, corpus_name
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import RunConfig, make_run_config
-from theory import InputError
 from validate.commands.engines import TrainingOptions
 from validate.commands.options import Option, Positional, nested, options_of
-from validate.commands.parsing import Command
 from validate.commands.train import print_runs
 
 if TYPE_CHECKING:
@@ -29,9 +26,11 @@ class Options(TrainingOptions):
 
     Each FILE is a corpus with losses of its own, named after it; all have as many sequences. What is trained,
     how long and how far it is are said as for anchorflow train, and Ctrl-C and --resume work alike.
+
+    example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
     """
 
-    files: Annotated[tuple[Path, ...], Positional("FILE", is_file=True)] = ()
+    files: Annotated[tuple[Path, ...], Positional("FILE")]
     """Text, JSON Lines or Parquet, a corpus each."""
     field: tuple[str, ...] = ()
     """Keys or columns with the text, in every file; else text, or those of PrOntoQA."""
@@ -49,34 +48,25 @@ class Options(TrainingOptions):
     """Sequences of each corpus; else what the smallest has, at most 500."""
     layout: Layout = "cut"
     """cut documents to the context, pad them and refuse longer ones, or pack them without padding."""
-    preset: str = Field("language-demo", description=f"Start from: {', '.join(PRESETS)}.")
+    preset: str = Field(default="language-demo", description=f"Start from: {', '.join(PRESETS)}.")
     out: Path = Path("runs/corpus")
     """The folder that receives one run folder for each γ and seed."""
     device: str = "cpu"
     """Where to train: cpu, or cuda, where all members train together."""
 
-
-def configuration_keys() -> list[Option]:
-    """Return an option for every key of a language model's configuration but for task and data."""
-    config = make_run_config(load_preset("language-demo"))
-    return [key for key in options_of(config) if key.key != "task" and not key.key.startswith("data.")]
-
-
-COMMAND = Command(
-    "corpus train",
-    Options,
-    "anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine",
-    configuration_keys,
-)
+    @classmethod
+    def known_keys(cls) -> list[Option]:
+        """Return an option for every key of a language model's configuration but for task and data."""
+        config = make_run_config(load_preset("language-demo"))
+        return [key for key in options_of(config) if key.key != "task" and not key.key.startswith("data.")]
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Train, and say where the runs are."""
-    options, keys = COMMAND.parse_with_keys(arguments)
-    config = configuration_of(task_of(options), options.preset, nested(keys))
+    config = configuration_of(task_of(options), options.preset, nested(options.keys))
     from validate.training import train_with_progress
 
-    runs = train_with_progress(config, options.out, device=options.device, **options.execution())
+    runs = train_with_progress(config, options.out, options.execution())
     print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0
 
@@ -86,8 +76,6 @@ def task_of(options: Options) -> LanguageTask:
     from sim.data.language import make_language_task
     from sim.data.text import fields_of
 
-    if not options.files:
-        raise InputError("FILE", "", "missing", "give one file or more")
     sources = [
         CorpusSource(
             name=corpus_name(str(file)),
@@ -105,6 +93,4 @@ def task_of(options: Options) -> LanguageTask:
 
 def configuration_of(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
     """Return the configuration of a task: a preset's keys, and others over them."""
-    if preset not in PRESETS:
-        raise InputError("preset", preset, "not a language model's", f"choose one of {', '.join(PRESETS)}")
     return make_run_config(merge(load_preset(preset), over) | {"task": task.model_dump(mode="json")})

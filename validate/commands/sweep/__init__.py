@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from sim.config.run import Kernels
 from validate.commands.engines import EngineOptions
 from validate.commands.options import Positional
-from validate.commands.parsing import Command
 
+ACTIONS = ("show",)
 MAP = "map.png"
 """In the folder of a sweep: its picture over two axes."""
 
@@ -23,9 +22,11 @@ class Options(EngineOptions):
     may work on one folder. The table has a row for each run, evaluation, data set and statistic.
 
     anchorflow sweep show draws the table over two axes; see its --help.
+
+    example: anchorflow sweep my-sweep.toml --out runs/my-sweep
     """
 
-    file: Annotated[str, Positional("SWEEP.toml", is_file=True)]
+    file: Annotated[str, Positional("SWEEP.toml")]
     """The sweep, or the name of a study."""
     out: Path = Path("runs/sweep")
     """The folder of the run folders and of table.csv."""
@@ -39,23 +40,14 @@ class Options(EngineOptions):
     """Write table.parquet as well, which needs pyarrow."""
 
 
-COMMAND = Command("sweep", Options, "anchorflow sweep my-sweep.toml --out runs/my-sweep")
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Train, write the table, and say where the runs stand; or show it, if "show" is the first argument."""
-    if arguments and arguments[0] == "show":
-        from validate.commands.sweep.show import run as show
-
-        return show(arguments[1:])
-    options = COMMAND.parse(arguments)
+def run(options: Options) -> int:
+    """Train, write the table and the map, and say where the runs stand."""
     from sim.runs.outputs import OutputFile, OutputFolder
-    from sim.training.execution import Execution
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
     from validate.terminal.tables import print_json, print_table
     from validate.training import cost_text
 
-    execution = Execution(device=options.device, kernels=options.kernels, **options.execution())
+    execution = options.execution()
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
     if not options.dry_run:
         OutputFolder(options.out).check(tables)
@@ -88,10 +80,9 @@ def run(arguments: Sequence[str]) -> int:
         print(f"table: {options.out / 'table.csv'}")
     axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     if complete and len(axes) > 1 and not options.dry_run:
-        from validate.commands.sweep.show import run as show
+        from validate.commands.sweep import show
 
         print()
-        show(
-            [str(options.out), "--x", axes[0], "--y", axes[1], "--out", str(options.out / MAP), "--overwrite"]
-        )
+        x, y, out = axes[0], axes[1], options.out / MAP
+        show.run(show.Options(runs=(options.out,), x=x, y=y, out=out, overwrite=True))
     return 0

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.parsing import Command
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from validate.sweeps import Pivot
+    from validate.sweeps import Measure
 
 
 class Options(CommandOptions):
@@ -26,6 +23,8 @@ class Options(CommandOptions):
 
     --measure takes bias, highest_test_accuracy or matched_test_accuracy. Where a measure has no value,
     such as the bias of runs that learned nothing, the cell says so and is hatched.
+
+    example: anchorflow sweep show runs/my-sweep --x init_rate --y norm
     """
 
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
@@ -50,16 +49,12 @@ class Options(CommandOptions):
     """Replace the picture if it is there."""
 
 
-COMMAND = Command("sweep show", Options, "anchorflow sweep show runs/my-sweep --x init_rate --y norm")
-
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Print the numbers, and draw them."""
-    options = COMMAND.parse(arguments)
     if options.x == options.y:
         raise InputError("y", options.y, "is x as well", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
-    from validate.sweeps import MEASURES, pivot_of, statistic
+    from validate.sweeps import pivot_of
     from validate.sweeps.pivot import other_axes
     from validate.terminal.tables import print_json, print_table, say
 
@@ -71,24 +66,17 @@ def run(arguments: Sequence[str]) -> int:
         raise InputError("runs", where, "no run there is complete", remedy)
     if len(complete) < len(paths):
         say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
-    parts = list(complete[0].metrics[-1]["accuracy"])
-    part = options.data_set or ("rsn_test" if "rsn_test" in parts else parts[0])
-    measure = statistic(options.statistic, part, options.minus, options.epoch)
-    if options.measure is not None:
-        if options.measure not in MEASURES:
-            raise unknown_name("measure", options.measure, MEASURES)
-        measure = MEASURES[options.measure]
-        for name in ("statistic", "data_set", "minus", "epoch"):
-            if name in options.model_fields_set:
-                problem = "chooses among statistics, and a measure is none"
-                remedy = f"leave out --{name.replace('_', '-')} or --measure"
-                raise InputError(name, getattr(options, name), problem, remedy)
     runs = [(run.config, run.metrics) for run in complete]
+    measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
     shown, others = pivot_of(runs, measure, options.x, options.y), other_axes(runs, options.x, options.y)
     if options.out is not None:
-        from validate.figures.style import save
+        from validate.figures.style import new_axes, save
 
-        save(picture(shown), options.out, overwrite=options.overwrite)
+        figure, (ax,) = new_axes()
+        panel = shown.panel
+        panel.plot(ax)
+        figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
+        save(figure, options.out, overwrite=options.overwrite)
     if options.as_json:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0
@@ -100,12 +88,17 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def picture(shown: Pivot) -> Figure:
-    """Return a figure of a statistic or measure over two axes."""
-    from validate.figures.style import new_axes
+def _measure(options: Options, data_sets: Sequence[str]) -> Measure:
+    """Return the measure that is asked for, or the statistic of one of the data sets."""
+    from validate.sweeps import MEASURES, statistic
 
-    figure, (ax,) = new_axes()
-    panel = shown.panel
-    panel.plot(ax)
-    figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
-    return figure
+    if options.measure is None:
+        data_set = options.data_set or ("rsn_test" if "rsn_test" in data_sets else data_sets[0])
+        return statistic(options.statistic, data_set, options.minus, options.epoch)
+    for name in options.model_fields_set & {"statistic", "data_set", "minus", "epoch"}:
+        raise InputError(
+            name, getattr(options, name), "chooses among statistics", "leave out it or --measure"
+        )
+    if options.measure not in MEASURES:
+        raise unknown_name("measure", options.measure, MEASURES)
+    return MEASURES[options.measure]
