@@ -1,18 +1,20 @@
-"""Axes that annotations name, held by ``checked`` as jaxtyping itself holds them."""
+"""Annotations held by ``checked``: what each kind allows, and axes as jaxtyping itself holds them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 
-from theory import InputError
-from theory.arrays import ArrayLike, Float64, Real
-from theory.checked import checked
+from theory import InputError, Task
+from theory.arrays import ArrayLike, Float64, Integer, Real
+from theory.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
 
 AXES = st.lists(st.sampled_from(["n", "m", "2", "_"]), max_size=3)
 NAMED = st.tuples(AXES, st.sampled_from([(), ("...",), ("*rest",)]), AXES).map(
@@ -51,3 +53,62 @@ def test_an_array_that_may_be_missing_or_a_number_is_held_only_as_an_array():
     assert function() == function([1.0]) == function([1.0], 3) == function(b=np.array(3)) == 1
     with pytest.raises(InputError, match="a = "):
         function([[1.0]])
+
+
+NAN, INF = float("nan"), float("inf")
+ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
+    int: ([3, np.int64(3), 10**18, -(10**18)], [True, 2.0, "3", None, 10**18 + 1, -(10**18) - 1]),
+    float: ([1.5, 2, np.float32(0.5), -(10**15)], [NAN, INF, -INF, True, "1", None, 1j, 10**400]),
+    bool: ([True, np.False_], [1, 0, None, "True"]),
+    str: (["a", "", "γ"], ["a\n", "\x00", b"x", 1, None]),
+    Literal["a", 1]: (["a", 1], ["b", True, 1.0, ["a"], None]),
+    Annotated[int, Between(2, 4)]: ([2, 3, 4], [1, 5, 2.0]),
+    Annotated[float, Between(0, 2, open=True)]: ([1e-300, 1.9], [0, 2, -1, 3, NAN]),
+    Size: ([1, 10**9], [0, -1, 1.0]),
+    Positive: ([5e-324, 1e300], [0.0, -1e-300]),
+    Share: ([0.01, 0.99], [0, 1]),
+    Decay: ([0, 1e6], [-1e-9, 1.1e6]),
+    Rate: ([0, 5], [-1e-9, 5.01]),
+    int | None: ([3, None], ["x", 1.5]),
+    Sequence[int]: ([[], [1], (2, 3), range(3), np.arange(3)], [3, "12", b"1", {1: 2}, [1.5], np.array(3)]),
+    tuple[int, float]: ([(1, 2.0), [1, 2]], [(1,), (1, 2, 3), 3, (1.5, 2), "12"]),
+    npt.ArrayLike: ([[1, 2], 3.5, [[1.0]], np.zeros(2)], [[[1], [1, 2]], [NAN], ["x"], [1j], [None]]),
+    Integer[ArrayLike, " n"]: ([[1, 2], [], np.arange(2)], [[1.5], [True], [NAN], 3, [[1]]]),
+    Real[ArrayLike, "2 n"]: ([[[1, 2.5], [3, 4]], np.zeros((2, 0))], [[1, 2], [[1, 2]], [[1, 2], [3, INF]]]),
+    Annotated[npt.ArrayLike, Entries(undefined=True)]: ([[1.0, NAN], [INF]], [["x"], [1j]]),
+    Task: ([Task.paper()], ["paper", None]),
+}
+
+
+@pytest.mark.parametrize("hint", ALLOWED, ids=str)
+def test_a_value_is_allowed_by_its_annotation_alone(hint):
+    def function(other: int, value: Any = None) -> Any:
+        return value
+
+    function.__annotations__["value"] = hint
+    call = checked(function)
+    for value in ALLOWED[hint][0]:
+        for found in (call(0, value), call(other=0, value=value)):
+            same = value.tolist() if isinstance(value, np.ndarray) else value
+            np.testing.assert_equal(np.asarray(found).tolist() if same is not value else found, same)
+    for value in ALLOWED[hint][1]:
+        for arguments, named in (((0, value), {}), ((0,), {"value": value})):
+            with pytest.raises(InputError) as refusal:
+                call(*arguments, **named)
+            assert refusal.value.argument == "value"
+
+
+def test_what_is_read_is_what_the_function_gets():
+    @checked
+    def function(n: int, x: float, pair: tuple[int, int], items: Iterable[int]) -> Any:
+        return n, x, pair, items
+
+    found = function(np.int32(2), 3, [4, 5], iter([6, 7]))
+    assert found == (2, 3.0, (4, 5), [6, 7])
+    assert [type(each) for each in found[:2]] == [int, float]
+    with pytest.raises(InputError) as refusal:
+        function(0.5, 1, (1, 2), [])
+    assert str(refusal.value) == "n = 0.5: not an integer; give a whole number."
+    with pytest.raises(InputError) as refusal:
+        function("0123456789" * 1000, 1, (1, 2), [])
+    assert 60 < len(str(refusal.value)) < 300

@@ -92,6 +92,16 @@ def test_nothing_wraps_around_and_a_side_that_is_not_taken_is_not_evaluated(text
     assert found.tolist() == [python_value(text, names) for names in ROWS]
 
 
+def test_limits_of_length_and_depth_are_exact() -> None:
+    for make, most in (
+        (lambda n: "min(key, " + "1" * 15 + ", a1" * 100 + ", " + " " * (n - 428) + "2)", MAX_LENGTH),
+        (lambda n: "-" * (n - 1) + "1", MAX_DEPTH),
+    ):
+        Expression(make(most))
+        with pytest.raises(InputError, match=r"limit|nested deeper"):
+            Expression(make(most + 1))
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from theory import InputError
-from theory.reading import load_json, load_toml
+from theory.reading import DEEPEST, is_file, is_folder, load_json, load_toml
 from theory.task.task import task_from_dict
 
 
@@ -52,3 +52,30 @@ def test_a_range_without_end_is_refused(keys: str) -> None:
     table = {"n_anchors": 1, "length": 2, "vocab_size": 9, "reasoning_anchors": [1]}
     with pytest.raises(InputError, match="keys = "):
         task_from_dict(table | {"keys": keys})
+
+
+def test_limits_are_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    for depth in (DEEPEST, DEEPEST + 1):
+        for load, text in ((load_json, "{}1{}"), (load_toml, "a = {}1{}")):
+            n = depth - (load is load_toml)  # A table is a level, too.
+            file.write_text(text.format("[" * n, "]" * n))
+            if depth == DEEPEST:
+                assert load(file)
+                continue
+            with pytest.raises(InputError, match=f"more than {DEEPEST}"):
+                load(file)
+    monkeypatch.setattr("theory.reading.LARGEST_FILE", 10)
+    file.write_text("a = 123456")
+    assert load_toml(file) == {"a": 123456}
+    file.write_text("a = 1234567")
+    with pytest.raises(InputError, match="larger than"):
+        load_toml(file)
+
+
+def test_a_name_that_no_system_allows_names_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("x" * 300, "a\0b", "file/below", "nothing"):
+        assert not is_file(tmp_path / name)
+        assert not is_folder(tmp_path / name)
+    assert (is_file(tmp_path / "file"), is_folder(tmp_path)) == (True, True)
