@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from sim.config.run import MemberConfig, sources
-from sim.fast.matmul import matmul_route
+from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder, tokenizer_record
 from sim.runs.files import finite
@@ -99,6 +99,7 @@ def train_together(
         recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
         route = route_for(members[0], recorded[0], how.device)
         held.enter_context(matmul_route(route.route))
+        held.enter_context(subnormals_flushed())
         kernels = choose_kernels(trainer, how.kernels, recorded[0])
         constant = {"matmul": asdict(route), "kernels": asdict(kernels), "tokenizer": tokenizer}
         session = _Session(trainer, folders, report, recorded, constant)

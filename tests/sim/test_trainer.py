@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer, label_logits
+from sim import MemberConfig, RunConfig, Trainer, label_logits, train_together
 from sim.data.dataset import TaskDataset
+from sim.fast.matmul import subnormals_flushed
 from sim.seeds import torch_stream
 from sim.training import trainer as module
 from sim.training.schedule import learning_rate
@@ -239,3 +241,31 @@ def test_members_that_make_no_trainer_are_refused(
     with pytest.raises(InputError) as refused:
         Trainer(members(small))
     assert refused.value.argument == argument
+
+
+def test_subnormal_moments_are_zero_and_weights_the_same(small: Make, tmp_path: Path) -> None:
+    """A unit that no longer answers: its moments decay below 1e-38, where a processor is slow."""
+    found: list[float] = []
+
+    def look() -> bool:
+        found.append(float(torch.tensor([1e-40]) * 1))
+        return False
+
+    train_together(small(epochs=1).members(), [tmp_path / "run"], stop=look)
+    assert set(found) == {0.0}
+    assert float(torch.tensor([1e-40]) * 1) > 0
+
+    def after(steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+        weight = torch.linspace(-1e-2, 1e-2, 64).requires_grad_()
+        optimizer = torch.optim.AdamW([weight], lr=1e-5, fused=True)
+        for step in range(steps):
+            weight.grad = torch.full_like(weight, 1e-3) if step == 0 else torch.zeros_like(weight)
+            optimizer.step()
+        return weight.detach(), optimizer.state[weight]["exp_avg"]
+
+    with subnormals_flushed():
+        flushed, none = after(1000)
+    plain, subnormal = after(1000)
+    assert torch.equal(flushed, plain)
+    assert (none == 0).all()
+    assert ((subnormal > 0) & (subnormal < torch.finfo(torch.float32).tiny)).all()
