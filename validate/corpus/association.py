@@ -24,8 +24,6 @@ N_GROUPS = 20
 """Groups of tokens of which the jackknife leaves out one at a time."""
 FEWEST = 10
 """Tokens that an interval needs."""
-
-
 MEASURES = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
 NOTES = (
     "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
@@ -37,17 +35,13 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Association:
-    """How predicted cosines go with observed ones.
+    """How predicted cosines go with observed ones over all pairs of tokens.
 
     Attributes
     ----------
-    pearson, spearman : Estimate
-        Correlations over all pairs of tokens, of values and of ranks, with 95 % intervals of a jackknife over
-        tokens; no interval for fewer than ten tokens.
-    control : Estimate
-        Pearson's correlation of the control's prediction.
-    gain : Estimate
-        Pearson's correlation less that of the control.
+    pearson, spearman, control, gain : Estimate
+        Correlations of values and of ranks, Pearson's of the control, and by how much the first exceeds it,
+        with 95 % intervals of a jackknife over tokens; no interval for fewer than ten tokens.
     predicted_mean, observed_mean : float
         Mean cosines.
     n_tokens : int
@@ -69,9 +63,8 @@ class Association:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
         return {
-            **{name: getattr(self, name).as_dict() for name in ("pearson", "spearman", "control", "gain")},
-            "n_tokens": self.n_tokens,
-            **{name: finite(getattr(self, name)) for name in ("predicted_mean", "observed_mean")},
+            name: value.as_dict() if isinstance(value, Estimate) else finite(value)
+            for name, value in vars(self).items()
         }
 
 
@@ -127,25 +120,25 @@ def associate(
     common token going up and down together. For independent pairs it is too wide, by √2.
     """
     n = len(predicted)
-    kept = [np.ones(n, np.bool_)]
+    i, j = np.triu_indices(n, 1)
+    p, o, *others = (matrix[i, j] for matrix in (predicted, observed, *controls))
+    # Ranks among all pairs: without a group they hardly change. Equal but for rounding, cosines share a rank.
+    pairs = [(p, o), (rankdata(p.round(10)), rankdata(o.round(10))), *((other, o) for other in others)]
+    values = [[pearson(first, second) for first, second in pairs]]
     if n >= FEWEST:
         group = rng.permutation(n) % min(N_GROUPS, n)
-        kept += [group != g for g in range(group.max() + 1)]
-
-    def correlations(first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.array([pearson(_pairs(first, keep), _pairs(second, keep)) for keep in kept])
-
-    linear = correlations(predicted, observed)
-    control = np.mean([correlations(matrix, observed) for matrix in controls], axis=0)
-    # Ranks among all pairs: without a group they hardly change.
-    ranked = correlations(_ranks(predicted), _ranks(observed))
+        for g in range(group.max() + 1):
+            keep = (group[i] != g) & (group[j] != g)
+            values.append([pearson(first[keep], second[keep]) for first, second in pairs])
+    linear, ranked, *each = np.array(values).T
+    control = np.mean(each, axis=0)
     return Association(
         jackknife_estimate(linear, bounded=True),
         jackknife_estimate(ranked, bounded=True),
         jackknife_estimate(control, bounded=True),
         jackknife_estimate(linear - control),
-        float(_pairs(predicted, kept[0]).mean()),
-        float(_pairs(observed, kept[0]).mean()),
+        float(p.mean()),
+        float(o.mean()),
         n,
     )
 
@@ -163,30 +156,13 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
 
 def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
     """Return the first value with its 95 % interval by the others, each without one group of tokens."""
-    value, without = float(values[0]), values[1:]
-    if not np.isfinite(values).all() or not len(without):
+    value, g = float(values[0]), len(values) - 1
+    if not np.isfinite(values).all() or g == 0:
         return Estimate(value, None, None, 0 if math.isnan(value) else 1)
     # A correlation's interval is that of its inverse hyperbolic tangent: it stays within ±1.
     inside = bounded and float(np.abs(values).max()) < 1 - 1e-12
-    centre, scaled = (np.arctanh(value), np.arctanh(without)) if inside else (value, without)
-    g = len(without)
-    error = math.sqrt((g - 1) / g * float(((scaled - scaled.mean()) ** 2).sum()))
-    half = float(stdtrit(g - 1, 0.975)) * error
-    low, high = centre - half, centre + half
-    if inside:
-        low, high = math.tanh(low), math.tanh(high)
+    centre, *without = np.arctanh(values) if inside else values
+    half = float(stdtrit(g - 1, 0.975)) * math.sqrt((g - 1) * float(np.var(without)))
+    ends = np.array([centre - half, centre + half])
+    low, high = np.tanh(ends) if inside else ends
     return Estimate(value, float(low), float(high), g)
-
-
-def _ranks(matrix: FloatArray) -> FloatArray:
-    """Return a matrix whose upper triangle holds the ranks of the pairs."""
-    ranks = np.zeros_like(matrix)
-    above = np.triu_indices(len(matrix), 1)
-    # Cosines that are equal except for rounding share a rank.
-    ranks[above] = rankdata(matrix[above].round(10))
-    return ranks
-
-
-def _pairs(matrix: FloatArray, keep: npt.NDArray[np.bool_]) -> FloatArray:
-    part = matrix[np.ix_(keep, keep)]
-    return np.asarray(part[np.triu_indices(len(part), 1)])

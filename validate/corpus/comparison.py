@@ -109,21 +109,15 @@ class LanguageComparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
+        told = ("init_rates", "measure", "relation", "threshold", "estimate")
+        verdicts = [(o, o.as_dict()) for o in self.outcomes]
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],
             "verdicts": [
-                {
-                    "claim": o.claim.name,
-                    "statement": o.claim.statement,
-                    "init_rates": o.condition.contrast,
-                    "measure": o.condition.what,
-                    "relation": o.condition.relation,
-                    "threshold": o.condition.threshold,
-                    "estimate": o.estimate.as_dict(),
-                    "verdict": o.state,
-                }
-                for o in self.outcomes
+                {"claim": o.claim.name, "statement": o.claim.statement, "verdict": o.state}
+                | {name: plain[name] for name in told}
+                for o, plain in verdicts
             ],
             "losses": _plain(self.losses()),
             "cosines": _plain(self.cosines()),
@@ -157,11 +151,9 @@ def _when(setting: Setting) -> str:
     """Return at which snapshots the cosines of a setting are taken, and how many seeds have none."""
     learned = [learned_epoch(run) for run in setting.runs]
     epochs = sorted({epoch for epoch in learned if epoch is not None})
-    never = f"none for {learned.count(None)} of {setting.seeds_text}"
-    if not epochs:
-        return never
-    text = f"epoch {' or '.join(map(str, epochs))}"
-    return f"{text} ({never})" if None in learned else text
+    text = f"epoch {' or '.join(map(str, epochs))}" * bool(epochs)
+    never = f"none for {learned.count(None)} of {setting.seeds_text}" * (None in learned)
+    return f"{text} ({never})" if epochs and never else text or never
 
 
 def _cells(lines: list[Line], brief: bool = False) -> list[list[str]]:

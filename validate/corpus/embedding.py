@@ -107,10 +107,12 @@ def compare_embedding(
     seed : int, optional
         Of the control, the draws and the jackknife's groups.
     """
-    is_path = isinstance(embedding, (str, os.PathLike))
-    if tensor is not None and not is_path:
+    if isinstance(embedding, (str, os.PathLike)):
+        rows = read_embedding(embedding, tensor)
+    elif tensor is None:
+        rows = as_matrix_of_rows("an array", embedding)
+    else:
         raise InputError("tensor", tensor, "the embedding is not a file", "leave it out")
-    rows = read_embedding(embedding, tensor) if is_path else as_matrix_of_rows("an array", embedding)
     if not predictors:
         raise InputError("predictors", predictors, "none", f"name some of {', '.join(PREDICTORS)}")
     if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
@@ -137,12 +139,10 @@ def counts_and_control(
         tokens, labels = corpus
         counts = pair_counts(tokens, labels, n_rows)
         return counts, lambda: pair_counts(tokens, rng.permutation(np.asarray(labels)), n_rows)
-    V = n_rows
-    if isinstance(corpus, Corpus):
-        V = corpus.vocab_size
-        if n_rows < V or (n_rows > V and not padded):
-            remedy = "use the tokenizer that it was trained with" + (", or padded=True" if n_rows > V else "")
-            raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
+    V = corpus.vocab_size if isinstance(corpus, Corpus) else n_rows
+    if n_rows < V or (n_rows > V and not padded):
+        remedy = "use the tokenizer that it was trained with" + (", or padded=True" if n_rows > V else "")
+        raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
     # A one-way iterator would be spent by the first pass.
     sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)
     return corpus_counts(sequences, n_rows), lambda: corpus_counts(shuffled_tokens(sequences, V, rng), n_rows)
@@ -159,7 +159,7 @@ def token_sets(
     often = counts.unigrams
     order = np.argsort(-often, kind="stable")
     sets = [("most frequent", order[: min(top, np.count_nonzero(often))])]
-    for low, high in zip(bands, [*bands[1:], None], strict=True):
+    for low, high in itertools.pairwise([*bands, None]):
         band = np.flatnonzero((often >= low) & (often < (high or np.inf)))
         name = f"{low} or more" if high is None else f"{low} to {high - 1}"
         if len(band) > 1:

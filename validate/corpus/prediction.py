@@ -26,7 +26,7 @@ from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.observe.observations import UNDEFINED
-from validate.progress import progress
+from validate.progress import track
 from validate.terminal.tables import Table
 
 FORMULAS: dict[CorpusPredictor, str] = {
@@ -94,15 +94,11 @@ class CorpusPrediction(Shown):
         ----------
         corpus : Corpus
         words : sequence of str, optional
-            The words to compare; by default the most frequent ones.
-        top : int, optional
-            How many of these.
+            The words to compare; by default the ``top`` most frequent ones.
         predictor : {"bigram", "marginal", "tied", "readout", "context"}, optional
             See ``theory.corpus_geometry``.
         nearest : sequence of str, optional
-            Words whose neighbours are looked for among the most frequent words.
-        candidates : int, optional
-            How many of these.
+            Words whose neighbours are looked for among the ``candidates`` most frequent words.
         """
         tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
         wanted = [corpus.token(word) for word in nearest]
@@ -131,26 +127,22 @@ class CorpusPrediction(Shown):
         """Return one line per word: its share, when it departs and is distinct, and the word most like it."""
         g, rows = self.geometry, []
         others = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
-        for i, token in enumerate(g.tokens):
+        for i, times in enumerate(zip(g.departs, g.distinct_from_all, strict=True)):
             alike = [UNDEFINED, UNDEFINED]
             if not np.isnan(others[i]).all():
                 nearest = int(np.nanargmax(others[i]))
                 alike = [self.words[nearest], _cell(g.cosine, i, nearest)]
-            times = [
-                f"{t:.2f}" if np.isfinite(t) else UNDEFINED for t in (g.departs[i], g.distinct_from_all[i])
-            ]
-            rows.append([self.corpus.words[token], f"{self.counts.ratios[token]:.2g}", *times, *alike])
+            share = f"{self.counts.ratios[g.tokens[i]]:.2g}"
+            when = [f"{time:.2f}" if np.isfinite(time) else UNDEFINED for time in times]
+            rows.append([self.words[i], share, *when, *alike])
         return rows
 
     def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
         """Return one line per neighbour: its count and its cosine, with a mark if that is too uncertain."""
-        value, error = geometry.cosine.value[0], geometry.cosine.standard_error[0]
+        cosine, c = geometry.cosine, self.corpus
+        sure = 2 * cosine.standard_error[0] < cosine.value[0]
         return [
-            [
-                self.corpus.words[t],
-                str(self.corpus.counts[t]),
-                _cell(geometry.cosine, 0, i) + TOO_RARE * bool(not 2 * error[i] < value[i]),
-            ]
+            [c.words[t], str(c.counts[t]), _cell(cosine, 0, i) + TOO_RARE * bool(not sure[i])]
             for i, t in enumerate(geometry.tokens)
             if i
         ]
@@ -184,31 +176,29 @@ class CorpusPrediction(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        g = self.geometry
+        g, corpus = self.geometry, self.corpus
+        neighbours = {
+            corpus.words[near.tokens[0]]: {
+                "words": [corpus.words[t] for t in near.tokens[1:]],
+                "cosine": _plain(near.cosine.value[0, 1:]),
+                "standard_error": _plain(near.cosine.standard_error[0, 1:]),
+            }
+            for near in self.neighbours
+        }
         return {
             "schema": "anchorflow/corpus-prediction/1",
             "predictor": g.predictor,
-            "documents": len(self.corpus),
-            "tokens": len(self.corpus.tokens),
-            "vocabulary": self.corpus.vocab_size,
-            "distinct_tokens": int(np.count_nonzero(self.corpus.counts)),
+            "documents": len(corpus),
+            "tokens": len(corpus.tokens),
+            "vocabulary": corpus.vocab_size,
+            "distinct_tokens": int(np.count_nonzero(corpus.counts)),
             "distinct_pairs": int(self.counts.pairs.nnz),
             "words": self.words,
-            "counts": [int(self.corpus.counts[t]) for t in g.tokens],
-            "cosine": _plain(g.cosine),
-            "mean_cosine": _plain(g.mean_cosine),
-            "growth": _plain(g.growth),
-            "departs": _finite(g.departs),
-            "distinct": _finite(g.distinct),
-            "neighbours": {
-                self.corpus.words[near.tokens[0]]: {
-                    "words": [self.corpus.words[t] for t in near.tokens[1:]],
-                    "cosine": _finite(near.cosine.value[0, 1:]),
-                    "standard_error": _finite(near.cosine.standard_error[0, 1:]),
-                }
-                for near in self.neighbours
-            },
-            "singular_values": _finite(self.singular_values),
+            "counts": [int(corpus.counts[t]) for t in g.tokens],
+            **{name: _plain(getattr(g, name)) for name in ("cosine", "mean_cosine", "growth", "departs")},
+            "distinct": _plain(g.distinct),
+            "neighbours": neighbours,
+            "singular_values": _plain(self.singular_values),
             "leading_words": self.leading,
         }
 
@@ -219,14 +209,11 @@ class CorpusPrediction(Shown):
         return title, TOKEN_HEADER, self.token_rows()
 
 
-def _plain(sampled: SampledValue) -> dict[str, Any]:
-    return {"value": _finite(sampled.value), "standard_error": _finite(sampled.standard_error)}
-
-
-def _finite(values: FloatArray) -> Any:
-    if np.ndim(values):
-        return [_finite(row) for row in values]
-    return finite(float(values))
+def _plain(values: Any) -> Any:
+    """Return numbers, arrays of them or sampled values as plain data, null where undefined."""
+    if isinstance(values, SampledValue):
+        return {name: _plain(getattr(values, name)) for name in ("value", "standard_error")}
+    return [_plain(row) for row in values] if np.ndim(values) else finite(float(values))
 
 
 def _cell(sampled: SampledValue, *place: int) -> str:
@@ -244,7 +231,4 @@ class _Tracked:
     what: str
 
     def __iter__(self) -> Iterator[IntArray]:
-        with progress(self.what, len(self.corpus)) as advance:
-            for tokens in self.corpus:
-                yield tokens
-                advance()
+        return track(self.corpus, self.what)  # type: ignore[arg-type]
