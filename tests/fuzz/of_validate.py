@@ -52,7 +52,7 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         **{"path": checkpoint(), "tensor": "wte.weight", "level": 0.95, "overwrite": True},
         **{"predicted": few, "observed": few, "values": [0.1, 0.2], "within": (0.0, 1.0), "bands": (1, 5)},
         **{"module": linear, "rate": 0.5, "inputs": torch.ones(1, 3), "fan_in": {"weight": 3}},
-        **{"norm_loss": 0.01, "number": 2, "observations": [], "functions": ["theory.label_distribution"]},
+        **{"number": 2, "observations": [], "functions": ["theory.label_distribution"]},
         **{"claims": validate.ledger([1]), "find": validate.GivenRuns(()).find, "numbers": (1, 2)},
         **{"source": "emb-mlp", "study": [], "root": Path("runs"), "workers": 1, "resume": True},
         **{"task": made[0].task, "words": ["a", "b"], "nearest": ["a"], "candidates": 3},

@@ -126,11 +126,9 @@ class LanguageComparison:
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         runs = [run for s in self.settings for run in s.runs]
-        figures = {FIGURES[number]: FIGURES[number].build(runs) for number in (1, 7, 14)}
-        for figure, sheet in figures.items():
-            sheet.title = f"Fig. {figure.number}: {figure.title}"
+        figures = [FIGURES[number].sheet(runs) for number in (1, 7, 14)]
         title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
-        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], [*figures.values()])
+        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], figures)
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

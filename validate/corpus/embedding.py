@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -159,9 +160,9 @@ def token_sets(
     often = counts.unigrams
     order = np.argsort(-often, kind="stable")
     sets = [("most frequent", order[: min(top, np.count_nonzero(often))])]
-    for low, high in itertools.pairwise([*bands, None]):
-        band = np.flatnonzero((often >= low) & (often < (high or np.inf)))
-        name = f"{low} or more" if high is None else f"{low} to {high - 1}"
+    for low, high in itertools.pairwise([*bands, math.inf]):
+        band = np.flatnonzero((often >= low) & (often < high))
+        name = f"{low} or more" if high == math.inf else f"{low} to {high - 1}"
         if len(band) > 1:
             sets.append((name, rng.permutation(band)[:top]))
     return sets

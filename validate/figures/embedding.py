@@ -81,27 +81,33 @@ def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> li
     return [cosine_map(title, tokens, found[name]) for name, title in titles.items() if name in found]
 
 
-def cosine_rows(setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str]) -> list[Curves]:
+def cosine_rows(
+    setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str], when: str = ""
+) -> list[Curves]:
     """Return cos(s, ·) for each of some tokens at an epoch: training beside some predictions.
 
     ``numbers`` has each prediction's RMSE against training, the token itself left out.
     """
     observed, found = setting.cosines(tokens, epoch), predictions(setting, tokens)
     predicted = {LOOKS[n][0]: (found[n], LOOKS[n][1]) for n in names if n in found}
-    return [_row(tokens, i, predicted, observed) for i in range(len(tokens))]
+    return [_row(tokens, i, predicted, observed, when) for i in range(len(tokens))]
 
 
 def predicted_rows(tokens: Tokens, predicted: Mapping[str, FloatArray]) -> list[Curves]:
     """Return cos(s, ·) for each of some tokens from matrices of shape (n, n), without training."""
     looks = [Look(colour, marker) for colour, marker in zip(PALETTE, MARKERS, strict=False)]
     lines = {name: (m[None], look) for (name, m), look in zip(predicted.items(), looks, strict=False)}
-    return [_row(tokens, i, lines, None) for i in range(len(tokens))]
+    return [_row(tokens, i, lines) for i in range(len(tokens))]
 
 
 def _row(
-    tokens: Tokens, i: int, predicted: Mapping[str, tuple[FloatArray, Look]], observed: FloatArray | None
+    tokens: Tokens,
+    i: int,
+    predicted: Mapping[str, tuple[FloatArray, Look]],
+    observed: FloatArray | None = None,
+    when: str = "",
 ) -> Curves:
-    title = f"cos({tokens[i]}, ·)"
+    title = f"cos({tokens[i]}, ·){when}"
     curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in predicted.items()}
     numbers = ""
     if observed is not None:

@@ -91,6 +91,9 @@ class Sheet:
     figure_: Figure | None = field(default=None, repr=False)
     axes_: list[list[Axes]] = field(default_factory=list, repr=False)
 
+    def __post_init__(self) -> None:
+        self.caption = " ".join(self.caption.split())
+
     @styled
     def plot(self, *, footnote: bool = True) -> Sheet:
         """Draw everything on a new figure, and return itself with ``note``, ``figure_`` and ``axes_``.

@@ -67,9 +67,7 @@ def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], li
         reason = _unfit(paper, observations)
         if not reason:
             try:
-                sheet = paper.build(observations)
-                sheet.title = f"Fig. {number}: {paper.title}"
-                drawn.append(sheet)
+                drawn.append(paper.sheet(observations))
                 continue
             except InputError as error:
                 reason = f"{error.problem}; {error.remedy}"

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
-from sim.modules.roles import Role, check_numbers, roles_of
+from sim.modules.roles import check_numbers, roles_of
 from sim.runs.files import finite
 from theory import InputError
-from theory.checked import Rate, Share, checked
+from theory.checked import Rate, checked
 from theory.display import Shown, html_table
 from validate.observe.observations import UNDEFINED
 from validate.scales.escapes import (
     Escape,
     NormLoss,
     buffer_escapes,
-    matrix_escape,
+    matrix_escapes,
     norm_losses,
     role_escapes,
 )
 from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
+
+LEVEL = 0.95
+"""The coverage of all intervals together (Bonferroni's correction)."""
+NORM_LOSS = 0.01
+"""A norm escapes if its ε shortens its output by more than this share."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,14 +42,12 @@ class Audit(Shown):
     asked : bool
         Whether it was asked for.
     matrices : tuple of MatrixRate
-        Every matrix and embedding whose fan-in is known, with intervals that hold together.
+        Every matrix and embedding whose fan-in is known, with 95 % intervals that hold together.
     norms : tuple of NormLoss
     escapes : tuple of Escape
         What does not have the rate, each with what it is and where it may come from.
     unknown : tuple of str
         What this audit cannot tell.
-    level : float
-        The coverage of all intervals together.
     """
 
     rate: float
@@ -53,7 +56,6 @@ class Audit(Shown):
     norms: tuple[NormLoss, ...]
     escapes: tuple[Escape, ...]
     unknown: tuple[str, ...]
-    level: float = field(default=0.95)
 
     HEADER = ("matrix", "shape", "fan-in", "std", "rate", "interval")
 
@@ -67,11 +69,9 @@ class Audit(Shown):
         rows = []
         for m in self.matrices:
             known = not math.isnan(m.rate)
-            rate, ends = (
-                (f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]") if known else (UNDEFINED, UNDEFINED)
-            )
+            rate = [f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]"] if known else [UNDEFINED] * 2
             shape = " x ".join(map(str, m.role.shape))
-            rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", rate, ends])
+            rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", *rate])
         return rows
 
     def to_json(self) -> dict[str, Any]:
@@ -79,13 +79,15 @@ class Audit(Shown):
         return {
             "rate": finite(self.rate),
             "asked": self.asked,
-            "level": self.level,
+            "level": LEVEL,
             "matrices": [
                 {"names": list(m.role.names), "shape": list(m.role.shape), "fan_in": m.fan_in}
                 | {key: finite(getattr(m, key)) for key in ("std", "rate", "low", "high", "kurtosis")}
                 for m in self.matrices
             ],
-            "norms": [vars(n) | {"variance": finite(n.variance), "lost": finite(n.lost)} for n in self.norms],
+            "norms": [
+                n._asdict() | {"variance": finite(n.variance), "lost": finite(n.lost)} for n in self.norms
+            ],
             "escapes": [vars(escape) for escape in self.escapes],
             "unknown": list(self.unknown),
         }
@@ -102,7 +104,7 @@ class Audit(Shown):
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         source = "asked for" if self.asked else "the median over its matrices"
-        together = f"{len(self.matrices)} matrices, intervals that hold together at {self.level:.0%}"
+        together = f"{len(self.matrices)} matrices, intervals that hold together at {LEVEL:.0%}"
         return f"γ = {self.rate:.3f}, {source}; {together}", self.HEADER, self.rows()
 
 
@@ -113,8 +115,6 @@ def audit(
     *,
     inputs: Any = None,
     fan_in: Mapping[str, int] | None = None,
-    norm_loss: Share = 0.01,
-    level: Share = 0.95,
 ) -> Audit:
     """Say which initialisation rate each matrix of a module has, and what escapes it.
 
@@ -129,10 +129,6 @@ def audit(
         What to run the module on, to see what its norms see: an argument, a tuple of them, or a dict.
     fan_in : mapping from str to int, optional
         Fan-ins in modules of your own; see ``sim.initialise_``.
-    norm_loss : float, optional
-        A norm escapes if its ε shortens its output by more than this share.
-    level : float, optional
-        The coverage of all intervals together (Bonferroni's correction).
 
     Raises
     ------
@@ -145,34 +141,24 @@ def audit(
     if not known:
         remedy = 'name fan-ins of its own matrices, as fan_in={"*.weight": 64}'
         raise InputError("module", type(module).__name__, "no matrix whose fan-in is known", remedy)
-    matrices = tuple(matrix_rate(role, (1 - level) / len(known)) for role in known)
-    norms = tuple(norm_losses(module, inputs))
+    alpha = (1 - LEVEL) / len(known)
+    matrices, norms = [matrix_rate(role, alpha) for role in known], norm_losses(module, inputs)
     reference = reference_rate(matrices, rate)
-    escapes = [
-        *filter(None, (matrix_escape(matrix, reference) for matrix in matrices)),
-        *(escape for role in roles for escape in role_escapes(role)),
-        *buffer_escapes(module, matrices),
-    ]
-    for n in norms:
-        if n.lost > norm_loss:
-            sees = f"ε = {n.epsilon:g} against a variance of {n.variance:.3g}"
-            escapes.append(Escape(n.name, "epsilon", f"{sees}: its output is {n.lost:.1%} short"))
-    unknown = tuple(_unknown(roles, norms))
-    return Audit(reference[0], rate is not None, matrices, norms, tuple(escapes), unknown, level)
-
-
-def _unknown(roles: Sequence[Role], norms: Sequence[NormLoss]) -> list[str]:
-    """Return sentences on what numbers alone cannot tell."""
-    unseen = [norm.name for norm in norms if math.isnan(norm.variance)]
-    found = [
-        "whether these are the initial values: a trained matrix has a scale too",
-        "factors in the code: embeddings times √d_m, residual branches times a constant, a temperature",
-        "positions computed in forward, and norms called as functions",
-    ]
-    if any(role.kind == "embedding" for role in roles):
-        found.append("which fan-in was meant for embeddings: rates above take the width; the rows are V")
-    if unseen:
-        found.append(f"what these norms see (give inputs): {', '.join(unseen)}")
-    if any(role.kind == "unknown" for role in roles):
-        found.append("the fan-in of parameters in modules of your own: name it in fan_in")
-    return found
+    escapes = [escape for matrix in matrices for escape in matrix_escapes(matrix, reference, alpha)]
+    escapes += [escape for role in roles for escape in role_escapes(role)]
+    escapes += buffer_escapes(module, matrices)
+    for n in (n for n in norms if n.lost > NORM_LOSS):
+        sees = f"ε = {n.epsilon:g} against a variance of {n.variance:.3g}"
+        escapes.append(Escape(n.name, "epsilon", f"{sees}: its output is {n.lost:.1%} short"))
+    unseen = ", ".join(norm.name for norm in norms if math.isnan(norm.variance))
+    kinds = {role.kind for role in roles}
+    limits = {
+        "whether these are the initial values: a trained matrix has a scale too": True,
+        "factors in the code: embeddings times √d_m, residual branches times a constant, a temperature": True,
+        "positions computed in forward, and norms called as functions": True,
+        "which fan-in was meant for embeddings: rates above take the width, not V": "embedding" in kinds,
+        f"what these norms see (give inputs): {unseen}": unseen,
+        "the fan-in of parameters in modules of your own: name it in fan_in": "unknown" in kinds,
+    }
+    unknown = tuple(text for text, applies in limits.items() if applies)
+    return Audit(reference[0], rate is not None, tuple(matrices), tuple(norms), tuple(escapes), unknown)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -42,25 +42,23 @@ class Escape:
         return f"{self.name} ({self.what}): {self.why}"
 
 
-def matrix_escape(matrix: MatrixRate, reference: tuple[float, float, float]) -> Escape | None:
-    """Return how a matrix escapes a rate with its interval, if it does."""
-    role = matrix.role
-    rate, low, high = reference
-    if matrix.std == 0:
-        return Escape(role.name, "constant", "all its entries are equal")
+def matrix_escapes(
+    matrix: MatrixRate, reference: tuple[float, float, float], alpha: float
+) -> Iterator[Escape]:
+    """Yield how a matrix, or one packed into it, escapes a rate with its interval, if it does."""
+    role, (rate, low, high) = matrix.role, reference
     packed = role.packed()
-    parts = [matrix_rate(role, matrix.alpha / len(packed), part) for part in packed]
-    if any(a.std_high < b.std_low for a in parts for b in parts):
+    parts = [matrix_rate(role, alpha / len(packed), part) for part in packed]
+    if matrix.std == 0:
+        yield Escape(role.name, "constant", "all its entries are equal")
+    elif any(a.std_high < b.std_low for a in parts for b in parts):
         scales = ", ".join(f"{part.std:.3g}" for part in parts)
-        return Escape(role.name, "rate", f"its packed matrices have standard deviations {scales}")
-    if math.isnan(matrix.rate) or (matrix.low <= high and low <= matrix.high):
-        return None
-    source = explanation(matrix, rate)
-    fits = f"; it fits {source}" if source else ""
-    expected = f"γ = {rate:.3g} gives {matrix.fan_in**-rate:.3g}"
-    table = role.kind == "embedding" and _is_position(role)
-    why = f"standard deviation {matrix.std:.3g}, where {expected}{fits}"
-    return Escape(role.name, "positions" if table else "rate", why)
+        yield Escape(role.name, "rate", f"its packed matrices have standard deviations {scales}")
+    elif matrix.low > high or low > matrix.high:
+        why = f"standard deviation {matrix.std:.3g}, where γ = {rate:.3g} gives {matrix.fan_in**-rate:.3g}"
+        source = explanation(matrix, rate)
+        table = role.kind == "embedding" and _is_position(role)
+        yield Escape(role.name, "positions" if table else "rate", why + f"; it fits {source}" * bool(source))
 
 
 def role_escapes(role: Role) -> Iterator[Escape]:
@@ -92,12 +90,10 @@ def buffer_escapes(module: nn.Module, matrices: Sequence[MatrixRate]) -> Iterato
     """Yield fixed tables as wide as an embedding: positions that no initialisation reaches."""
     tables = [m for m in matrices if m.role.kind == "embedding" and m.std > 0]
     for name, buffer in module.named_buffers():
-        if not buffer.dtype.is_floating_point or buffer.ndim < 2 or not buffer.numel():
-            continue
-        near = [m.std for m in tables if m.fan_in == buffer.shape[-1]]
-        entries = buffer.detach().double()
+        near = [m.std for m in tables if buffer.ndim > 1 and m.fan_in == buffer.shape[-1]]
+        entries = buffer.detach().double() if near and buffer.dtype.is_floating_point else torch.zeros(0)
         # A mask of zeros and ones is not a table.
-        if near and bool(torch.isfinite(entries).all()) and len(torch.unique(entries)) > 2:
+        if len(entries) and bool(torch.isfinite(entries).all()) and len(torch.unique(entries)) > 2:
             scale = float(entries.square().mean().sqrt())
             times = f"{scale / max(near):.3g} times the embedding's"
             yield Escape(name, "positions", f"a fixed table of root mean square {scale:.3g}, {times}")
@@ -107,8 +103,7 @@ def _is_position(role: Role) -> bool:
     return any(mark in name.lower() for name in role.names for mark in _POSITIONS)
 
 
-@dataclass(frozen=True)
-class NormLoss:
+class NormLoss(NamedTuple):
     """How much of its output a norm loses to its ε.
 
     ``variance`` is the mean over rows of what stands under the root beside ε, ``lost`` the share that the
@@ -122,26 +117,20 @@ class NormLoss:
 
 
 def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
-    """Return a line for each layer or RMS norm; inputs, if any, are run to measure the variance that it sees.
-
-    Raises
-    ------
-    InputError
-        If the module cannot be run on the inputs.
-    """
-    found = {name: (part, _epsilon_of(part)) for name, part in module.named_modules()}
-    norms = {name: (part, epsilon) for name, (part, epsilon) in found.items() if epsilon is not None}
-    seen: dict[str, list[Tensor]] = {name: [] for name in norms}
+    """Return a line for each layer or RMS norm; inputs, if any, are run to see the variances."""
+    seen: dict[str, list[Tensor]] = {}
 
     def watch(name: str) -> Any:
         def hook(norm: nn.Module, arguments: tuple[Any, ...]) -> None:
             x = arguments[0].detach().double()
             axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
             centre = 0.0 if "RMS" in type(norm).__name__ else x.mean(axes).square()
-            seen[name].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
+            seen.setdefault(name, []).append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
 
         return hook
 
+    found = ((name, part, _epsilon_of(part)) for name, part in module.named_modules())
+    norms = {name: (part, epsilon) for name, part, epsilon in found if epsilon is not None}
     if inputs is not None:
         with ExitStack() as stack:
             for name, (norm, _) in norms.items():
@@ -149,7 +138,7 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
             _run(module, inputs)
     losses = []
     for name, (_, epsilon) in norms.items():
-        v = torch.cat(seen[name]) if seen[name] else torch.full((1,), math.nan)
+        v = torch.cat(seen.get(name, [torch.full((1,), math.nan)]))
         losses.append(NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean())))
     return losses
 
@@ -171,9 +160,10 @@ def _run(module: nn.Module, inputs: Any) -> None:
     module.eval()
     try:
         with torch.no_grad():
-            keywords = inputs if isinstance(inputs, Mapping) else {}
-            positional = () if inputs is keywords else inputs if isinstance(inputs, tuple) else (inputs,)
-            module(*positional, **keywords)
+            if isinstance(inputs, Mapping):
+                module(**inputs)
+            else:
+                module(*inputs if isinstance(inputs, tuple) else (inputs,))
     except Exception as error:
         # The module is the user's own and may raise anything.
         problem = f"the module cannot be run on it ({type(error).__name__}: {error})"

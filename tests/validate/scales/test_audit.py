@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -184,7 +185,7 @@ def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch
 
 def test_the_interval_of_a_few_entries_is_that_of_chi_squared() -> None:
     """Six entries with the kurtosis of a normal value: five degrees of freedom."""
-    role: Any = None
+    role: Any = SimpleNamespace(fan_in=3, name="weight")
     entries = math.sqrt(3) * torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
     found = matrix_rate(role, 0.1, entries)
     assert (found.kurtosis, found.std) == pytest.approx((3, math.sqrt(6 / 5)))
@@ -219,7 +220,6 @@ def broken() -> nn.Module:
         (lambda: nn.LayerNorm(4), {}, "no matrix whose fan-in is known"),
         (model, {"inputs": "text"}, "the module cannot be run on it"),
         (model, {"rate": "0.8"}, "rate = '0.8'"),
-        (model, {"level": 1.0}, "level = 1.0"),
         (model, {"fan_in": [3]}, "fan_in = "),
         (lambda: "model", {}, "not of type Module"),
     ],

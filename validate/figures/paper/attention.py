@@ -7,23 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import predict_value_growth
+from validate.figures import runs
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
-from validate.figures.runs import (
-    ATTENTION,
-    about,
-    large_scales,
-    missing_rates,
-    model_name,
-    of_kind,
-    over_gamma,
-    over_settings,
-    shown_epochs,
-    small_scale,
-)
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import OBSERVED, PALETTE, Look, sequential
 from validate.judge.condition import LARGE, SMALL
@@ -41,9 +30,9 @@ STANDS_OUT = 0.5
 @paper_figure(6, "The first attention and W_V", likeliest(SMALL))
 def first_attention(observations: Sequence[Observations]) -> Sheet:
     """Draw the first attention beside the average 1/i (Lemma 1), and W_V's one direction (Theorem 2)."""
-    every = of_kind(observations, ATTENTION, "Fig. 6 is about Transformers")
-    setting = small_scale(every)
-    settings, epochs = over_gamma(every, setting), shown_epochs(setting)
+    every = runs.of_kind(observations, runs.ATTENTION, "Fig. 6 is about Transformers")
+    setting = runs.small_scale(every)
+    settings, epochs = runs.over_gamma(every, setting), runs.shown_epochs(setting)
     errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
     near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
     at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} alone"
@@ -61,7 +50,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         singular_values(settings, "0.W_V", early, f"C: every γ, epoch {when}"),
         *(_value_alignment(setting, e, f"D: γ = {setting.init_rate:g}, epoch {e}") for e in epochs),
     ]
-    title = f"A, B  First attention, {model_name(setting, rate=True)}"
+    title = f"A, B  First attention, {runs.model_name(setting, rate=True)}"
     rows = [
         _first_attention_row(title, setting, (0, *epochs), f"{average}."),
         PanelRow(
@@ -76,7 +65,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         "cosine of every anchor's embedding with the top left singular vector of W_V. "
         f"{average} (largest |A_ij − 1/i|: {told}). {first}"
     )
-    return Sheet("fig06_first_attention", caption, about(settings), rows)
+    return Sheet("fig06_first_attention", caption, runs.about(settings), rows)
 
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
@@ -85,25 +74,24 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
 
     The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at initialisation.
     """
-    every = of_kind(observations, ATTENTION, "Fig. 12 is about Transformers")
-    small = small_scale(every)
-    shown, own = shown_epochs(small), over_gamma(every, small)
+    every = runs.of_kind(observations, runs.ATTENTION, "Fig. 12 is about Transformers")
+    small = runs.small_scale(every)
+    shown, own = runs.shown_epochs(small), runs.over_gamma(every, small)
     rows = [
         _first_attention_row(
-            f"{letter}  First attention, {model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
+            f"{letter}  First attention, {runs.model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
         )
-        for letter, s in zip("ABCDEFGH", large_scales(every), strict=False)
+        for letter, s in zip("ABCDEFGH", runs.large_scales(every), strict=False)
     ]
-    of = "" if len(own) == len(every) else f", {model_name(small)}"
+    of = "" if len(own) == len(every) else f", {runs.model_name(small)}"
     curves = [_average_over_gamma(own, [0, *shown], place) for place in (None, 0)]
     rows.append(PanelRow(f"{'ABCDEFGHI'[len(rows)]}  Distance from the average over γ{of}", curves))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
-        f"{missing_rates(every)}"
+        f"{runs.missing_rates(every)}"
     )
-    runs = about(every)
-    return Sheet("fig12_first_attention_large", caption.strip(), runs, rows)
+    return Sheet("fig12_first_attention_large", caption, runs.about(every), rows)
 
 
 def _first_attention_row(title: str, setting: Setting, epochs: Sequence[int], says: str = "") -> PanelRow:
@@ -158,7 +146,7 @@ def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], plac
         name = "first_attention_error" if place is None else "lemma1_share"
         each = [s.array(name, s.nearest(epoch)) for s in settings]
         each = each if place is None else [values[:, place] for values in each]
-        curves[f"epoch {epoch}"] = Curve(gammas, over_settings(each), Look(colour, "o"), SHARE)
+        curves[f"epoch {epoch}"] = Curve(gammas, runs.over_settings(each), Look(colour, "o"), SHARE)
     what, ylim, scale = "max |$A_{ij}$ − 1/i|", None, "log"
     if place is not None:
         what, ylim = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}", (-0.03, 1.03)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import PrincipalComponents, cosine_matrix, eq14_embedding, off_diagonal, principal_components
+from validate.figures import runs
 from validate.figures.embedding import (
     BAR,
     EQ14,
@@ -26,18 +27,6 @@ from validate.figures.panels.curves import Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
-from validate.figures.runs import (
-    ATTENTION,
-    EMB_MLP,
-    about,
-    early_and_late,
-    large_scales,
-    missing_rates,
-    model_name,
-    of_kind,
-    shown_epochs,
-    small_scale,
-)
 from validate.figures.sheet import PanelRow, Sheet
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
@@ -57,9 +46,9 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     C has the cosines of P^s − u, of P^s − P̄ (the drive once the marginal distribution P̄ is fitted), of the
     run's own label counts, and of the late direction of the frozen flow with its own initial weights.
     """
-    setting = small_scale(of_kind(observations, EMB_MLP, "Fig. 4 is about the Emb-MLP"))
+    setting = runs.small_scale(runs.of_kind(observations, runs.EMB_MLP, "Fig. 4 is about the Emb-MLP"))
     names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
-    epochs, groups = shown_epochs(setting), mapping_groups(setting.task)
+    epochs, groups = runs.shown_epochs(setting), mapping_groups(setting.task)
     rows = []
     for name, tokens in groups.items():
         seen = [cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e)) for e in epochs]
@@ -71,11 +60,10 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         middle = _middle_rows(setting, reasoning_group(setting.task), epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
-        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the label distributions. "
+        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "
         f"C: the cosines that they predict. Last: one row of cosines. {MEANS} {_memory_anchors(setting)}"
     )
-    runs = about([setting])
-    return Sheet("fig04_emb_mlp_embedding", caption.strip(), runs, rows)
+    return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
 
 
 @paper_figure(5, "The Transformer's embedding", likeliest(SMALL))
@@ -84,8 +72,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
 
     The width of 12 in eq. 14 is the paper's and not the one that follows from the label distribution.
     """
-    setting = small_scale(of_kind(observations, ATTENTION, "Fig. 5 is about Transformers"))
-    epochs, tokens = shown_epochs(setting), reasoning_group(setting.task)
+    setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
+    epochs, tokens = runs.shown_epochs(setting), reasoning_group(setting.task)
     middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
     rows = [
@@ -99,23 +87,24 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(title, _eq14_beside_training(setting, tokens, epochs[-1]), BAR, height=1.9))
         words += " D: cosines and components of eq. 14, beside those of training."
     caption = (
-        f"A: cosine similarity of embeddings {early_and_late(setting)}. B: the embedding's first two "
+        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the embedding's first two "
         f"principal components. {words} {MEANS} {_memory_anchors(setting)}"
     )
-    runs = about([setting])
-    return Sheet("fig05_transformer_embedding", caption.strip(), runs, rows)
+    return Sheet("fig05_transformer_embedding", caption, runs.about([setting]), rows)
 
 
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Draw cos(s, ·) of every reasoning anchor s: label distributions and eq. 14 against training."""
-    found = of_kind(observations, ATTENTION)
-    found = found or of_kind(observations, EMB_MLP, "Fig. 9 is about the Transformer and the Emb-MLP")
-    setting = small_scale(found)
-    tokens, epoch = reasoning_group(setting.task), shown_epochs(setting)[0]
+    found = runs.of_kind(observations, runs.ATTENTION)
+    found = found or runs.of_kind(
+        observations, runs.EMB_MLP, "Fig. 9 is about the Transformer and the Emb-MLP"
+    )
+    setting = runs.small_scale(found)
+    tokens, epoch = reasoning_group(setting.task), runs.shown_epochs(setting)[0]
     panels = cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
-    name = f"{model_name(setting, rate=True)}, epoch {epoch}"
+    name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
     starts = range(0, len(panels), columns)
     rows = [
         PanelRow(
@@ -127,22 +116,22 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
         for start in starts
     ]
     caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
-    return Sheet("fig09_rows", caption, about([setting]), rows)
+    return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
 
 @paper_figure(10, "The Emb-MLP's embedding at large weights", "emb-mlp", compares="γ")
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
-    settings = large_scales(of_kind(observations, EMB_MLP, "Fig. 10 is about the Emb-MLP"))
+    settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))
     rows = [
-        PanelRow(f"{letter}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, shown_epochs(s)), BAR)
+        PanelRow(f"{letter}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
         for letter, s in zip("ABCDEFGH", settings, strict=False)
     ]
     caption = (
         f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
-        f"{missing_rates(settings, LARGER)}"
+        f"{runs.missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig10_emb_mlp_large", caption.strip(), about(settings), rows)
+    return Sheet("fig10_emb_mlp_large", caption, runs.about(settings), rows)
 
 
 @paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
@@ -152,21 +141,21 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     The rank correlation above each map says how far a component puts the keys in numerical order; keys that
     go round a ring in their order are a structure that no component shows, so that a ring is named.
     """
-    settings = large_scales(of_kind(observations, ATTENTION, "Fig. 11 is about Transformers"))
+    settings = runs.large_scales(runs.of_kind(observations, runs.ATTENTION, "Fig. 11 is about Transformers"))
     rows, rings = [], []
     for letter, setting in zip("ABCDEFGH", settings, strict=False):
-        late = shown_epochs(setting)[-1]
+        late = runs.shown_epochs(setting)[-1]
         components = token_map(setting, late, f"components (first seed), epoch {late}")
-        title = f"{letter}  {model_name(setting, rate=True)}"
+        title = f"{letter}  {runs.model_name(setting, rate=True)}"
         rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
         if "ring" in components.title:
             rings.append(f"{setting.init_rate:g}")
     seen = f" At γ = {', '.join(rings)} the keys go round a ring in their order." * bool(rings)
     caption = (
         "Cosine similarity and components of the Transformer's embedding at large initial weights. "
-        f"{MEANS}{seen} {missing_rates(settings, LARGER)}"
+        f"{MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig11_transformer_large", caption.strip(), about(settings), rows)
+    return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
 
 
 def _middle_rows(
@@ -174,11 +163,7 @@ def _middle_rows(
 ) -> list[Curves]:
     """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
     middle = (len(tokens) - 1) // 2
-    found = [cosine_rows(setting, tokens, epoch, names)[middle] for epoch in epochs]
-    for panel, epoch in zip(found, epochs, strict=True):
-        panel.numbers = panel.numbers.replace(panel.title, f"{panel.title}, epoch {epoch}", 1)
-        panel.title += f", epoch {epoch}"
-    return found
+    return [cosine_rows(setting, tokens, e, names, f", epoch {e}")[middle] for e in epochs]
 
 
 def _memory_anchors(setting: Setting) -> str:
@@ -188,7 +173,7 @@ def _memory_anchors(setting: Setting) -> str:
         return ""
     predicted = off_diagonal(predictions(setting, tokens)[UNIFORM][0]).mean()
     seen = []
-    for epoch in shown_epochs(setting):
+    for epoch in runs.shown_epochs(setting):
         means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
         seen.append(f"{seeds_text(means, COSINE)} at epoch {epoch}")
     return f"Mean cosine of memory anchors: P^s − u predicts {predicted:.3f}; observed {', '.join(seen)}."

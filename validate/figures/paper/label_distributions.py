@@ -48,7 +48,7 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
     first = "A: loss and accuracy of memory mappings whose label distributions differ. " * bool(compared)
     second = f"B: the mean output for each memory mapping beside its label distribution, {each}."
     caption = first + second * bool(ranges)
-    return Sheet("fig08_label_distributions", caption.strip(), about([*compared, *ranges]), rows)
+    return Sheet("fig08_label_distributions", caption, about([*compared, *ranges]), rows)
 
 
 def _longest(settings: Sequence[Setting]) -> list[Setting]:

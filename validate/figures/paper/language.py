@@ -8,21 +8,13 @@ from functools import partial
 import numpy as np
 
 from theory.arrays import FloatArray
+from validate.figures import runs
 from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import paper_figure
-from validate.figures.runs import (
-    LANGUAGE,
-    about,
-    large_scales,
-    missing_rates,
-    of_kind,
-    over_settings,
-    small_scale,
-)
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, ZERO, Look
 from validate.judge.groups import Setting
@@ -51,22 +43,22 @@ GAPS = {
 @paper_figure(1, "Loss on two corpora", "language")
 def two_losses(observations: Sequence[Observations]) -> Sheet:
     """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ."""
-    settings = of_kind(observations, LANGUAGE, "Fig. 1 is about GPT-2")
+    settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
     first, second = two_corpora(settings[0].runs[0])
     caption = (
         f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
         "Dotted and dashed: the losses of the best model that knows how often each token occurs, and of the "
-        f"best that knows the token before, on the first seed's sequences. {missing_rates(settings)}"
+        f"best that knows the token before, on the first seed's sequences. {runs.missing_rates(settings)}"
     )
     rows = [PanelRow("Loss on each corpus", [_losses(s) for s in settings], share_y="loss")]
-    return Sheet("fig01_language", caption.strip(), about(settings), rows)
+    return Sheet("fig01_language", caption, runs.about(settings), rows)
 
 
 @paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
 def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     """Draw how far the two losses lie apart over γ, and early cosines of both corpora's words at small γ."""
-    settings = of_kind(observations, LANGUAGE, "Fig. 7 is about GPT-2")
-    small = small_scale(settings)
+    settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 7 is about GPT-2")
+    small = runs.small_scale(settings)
     names = two_corpora(small.runs[0])
     first, second = names
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
@@ -85,16 +77,16 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
         f"of shuffled text) and observed early, {_when_early([small])}. The first seed is drawn. Mean "
         f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
-        f"{missing_rates(settings)}"
+        f"{runs.missing_rates(settings)}"
     )
-    return Sheet("fig07_language", caption.strip(), about(settings), rows)
+    return Sheet("fig07_language", caption, runs.about(settings), rows)
 
 
 @paper_figure(14, "Embeddings of two corpora at larger initial scales", "language")
 def larger_scales(observations: Sequence[Observations]) -> Sheet:
     """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale."""
-    settings = of_kind(observations, LANGUAGE, "Fig. 14 is about GPT-2")
-    shown = list({s.label: s for s in [*large_scales(settings), small_scale(settings)]}.values())
+    settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 14 is about GPT-2")
+    shown = list({s.label: s for s in [*runs.large_scales(settings), runs.small_scale(settings)]}.values())
     rows, told = [], []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
         maps = [_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown]
@@ -111,9 +103,9 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     caption = (
         "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
         f"at each γ, {_when_early(shown)}. The first seed is drawn. Pearson correlation "
-        f"with the prediction over pairs of words: {'; '.join(told)}. {missing_rates(settings)}"
+        f"with the prediction over pairs of words: {'; '.join(told)}. {runs.missing_rates(settings)}"
     )
-    return Sheet("fig14_language", caption.strip(), about(shown), rows)
+    return Sheet("fig14_language", caption, runs.about(shown), rows)
 
 
 # --- losses ------------------------------------------------------------------------------------------------
@@ -143,7 +135,7 @@ def _gaps(
     curves = {}
     for i, (name, measure) in enumerate(measures.items(), start=first_colour):
         each = [np.array([measure(run) for run in s.runs]) for s in settings]
-        curves[name] = Curve(gammas, over_settings(each), Look(PALETTE[i], MARKERS[i]))
+        curves[name] = Curve(gammas, runs.over_settings(each), Look(PALETTE[i], MARKERS[i]))
     numbers, x = numbers_at(curves, "γ ="), "initialisation rate γ"
     return Curves(title, curves, x, unit, levels=ZERO, bars=True, numbers=numbers)
 

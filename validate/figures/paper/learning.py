@@ -9,19 +9,11 @@ import numpy as np
 
 from sim.config.model import EmbMLPConfig
 from theory import InputError, Task
+from validate.figures import runs
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import Source, likeliest, paper_figure
-from validate.figures.runs import (
-    ATTENTION,
-    EMB_MLP,
-    about,
-    missing_rates,
-    model_name,
-    of_kind,
-    over_settings,
-)
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.condition import LARGE, SMALL
@@ -46,15 +38,20 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     B, the memory accuracy that no sum of embeddings can pass in expectation. Dots are the curves that the
     theory predicts for the Emb-MLP without any run, where they are kept.
     """
-    transformer, emb_mlp = of_kind(observations, ATTENTION), of_kind(observations, EMB_MLP)
-    of_kind(observations, ATTENTION + EMB_MLP, "Fig. 3 is about the Transformer and the Emb-MLP")
+    transformer, emb_mlp = (
+        runs.of_kind(observations, runs.ATTENTION),
+        runs.of_kind(observations, runs.EMB_MLP),
+    )
+    runs.of_kind(
+        observations, runs.ATTENTION + runs.EMB_MLP, "Fig. 3 is about the Transformer and the Emb-MLP"
+    )
     rows, parts = [], []
     if transformer:
-        name = model_name(transformer[0])
+        name = runs.model_name(transformer[0])
         rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
         parts += ["A: loss and accuracy of the Transformer over epochs.", level_text(transformer)]
-        parts += [missing_rates(transformer)]
+        parts += [runs.missing_rates(transformer)]
     if emb_mlp:
         predicted = [_predicted(setting) for setting in emb_mlp]
         ceilings = sorted({level for setting in emb_mlp for level in _ceilings(setting).values()})
@@ -70,22 +67,24 @@ def learning(observations: Sequence[Observations]) -> Sheet:
             epochs = emb_mlp[0].runs[0].metrics[1]["epoch"]
             parts += ["Dots in B: predicted by AdamW's flow from a start of its own, without a run."]
             parts += [f"Lines join evaluations, which are {epochs:g} epochs apart."] * (epochs > 1)
-    return Sheet("fig03_learning", " ".join(filter(None, parts)), about([*transformer, *emb_mlp]), rows)
+    return Sheet("fig03_learning", " ".join(parts), runs.about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
 def without_norm(observations: Sequence[Observations]) -> Sheet:
     """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line."""
     needs = "Fig. 16 is about Transformers without norm (--model.norm none)"
-    settings = of_kind(observations, ATTENTION, needs, norm="none")
+    settings = runs.of_kind(observations, runs.ATTENTION, needs, norm="none")
     title = "Transformer without layer norm"
     rows = [
         _row(f"A  {title}: loss", settings, "loss", legend=False, log=True, each=True),
         _row(f"B  {title}: accuracy", settings, "accuracy", each=True),
     ]
-    caption = "Loss and accuracy over epochs without layer norm."
-    texts = [caption, level_text(settings), missing_rates(settings)]
-    return Sheet("fig16_no_norm", " ".join(filter(None, texts)), about(settings), rows)
+    caption = (
+        "Loss and accuracy over epochs without layer norm. "
+        f"{level_text(settings)} {runs.missing_rates(settings)}"
+    )
+    return Sheet("fig16_no_norm", caption, runs.about(settings), rows)
 
 
 @paper_figure(17, "Loss over learning rates", OVER_RATES, compares="learning rate")
@@ -94,7 +93,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
 
     All panels of A and B have the same axes.
     """
-    settings = of_kind(observations, ATTENTION, "Fig. 17 is about Transformers")
+    settings = runs.of_kind(observations, runs.ATTENTION, "Fig. 17 is about Transformers")
     rates = sorted({_peak(s) for s in settings})
     gammas = sorted({s.init_rate for s in settings})
     by_rate = {(s.init_rate, _peak(s)): s for s in settings}
@@ -117,9 +116,9 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     caption = (
         "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
         "schedule, and how far the loss jumps back up on the way. "
-        f"{level_text(settings)} {missing_rates(settings)}"
+        f"{level_text(settings)} {runs.missing_rates(settings)}"
     )
-    return Sheet("fig17_learning_rates", caption.strip(), about(settings), rows)
+    return Sheet("fig17_learning_rates", caption, runs.about(settings), rows)
 
 
 def _row(
@@ -198,7 +197,7 @@ def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves
         own = sorted((s for s in settings if s.init_rate == gamma), key=_peak)
         rises = [np.array([ends(largest_rise(curve(r, "loss", part)[1]))[0] for r in s.runs]) for s in own]
         rates, look = [_peak(s) for s in own], Look(colour, marker)
-        curves[f"γ = {gamma:g}"] = Curve(rates, over_settings(rises), look, SIZE)
+        curves[f"γ = {gamma:g}"] = Curve(rates, runs.over_settings(rises), look, SIZE)
     numbers = f"{title}, largest rise: {numbers_at(curves, 'rate')}"
     unit = "largest rise (nats)"
     return Curves(title, curves, "peak learning rate", unit, "log", bars=True, numbers=numbers)

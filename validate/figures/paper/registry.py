@@ -106,7 +106,11 @@ class PaperFigure:
         if self.sources and not observations:
             problem = f"none for Fig. {self.number}"
             raise InputError("runs", [], problem, "give runs, or none to show the kept")
-        return self.build(observations).plot()
+        return self.sheet(observations).plot()
+
+    def sheet(self, observations: Sequence[Observations]) -> Sheet:
+        """Build the figure, not drawn yet, under the paper's number and title."""
+        return replace(self.build(observations), title=f"Fig. {self.number}: {self.title}")
 
     def kept(self, read: Read) -> tuple[dict[str, list[Observations]], list[NoRunsError]]:
         """Return the kept runs of its sources by study, and the refusals of sources without."""

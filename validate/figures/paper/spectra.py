@@ -65,7 +65,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     caption = (
         "A: singular values of every weight matrix over the largest. B, C: the effective rank "
         f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
-    ).strip()
+    )
     if len(scan) > len(main):
         widths = [s.config.model_dump()["model"].get("d_m") or s.task.vocab_size for s in (scan[0], main[0])]
         smaller = " in smaller runs" * (widths[0] < widths[1])
