@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -90,6 +91,16 @@ def test_the_oldest_versions_are_those_that_are_declared() -> None:
     left = {entry for entry in declared - tried if entry.split(">=")[0] not in LEFT_OUT}
     assert {entry.split(">=")[0] for entry in left} == {entry.split(">=")[0] for entry in tried - declared}
     assert {entry.split(">=")[0] for entry in left} == {"torch"}
+
+
+def test_what_the_site_bundles_is_pinned_by_a_checksum() -> None:
+    wanted = json.loads((ROOT / "docs/package.json").read_text())["dependencies"]
+    locked = json.loads((ROOT / "docs/package-lock.json").read_text())["packages"]
+    del locked[""]
+    assert (
+        wanted.items() <= {k.removeprefix("node_modules/"): e["version"] for k, e in locked.items()}.items()
+    )
+    assert all(re.fullmatch(r"sha512-[\w+/]{86}==", entry["integrity"]) for entry in locked.values())
 
 
 def test_tests_run_on_one_thread() -> None:

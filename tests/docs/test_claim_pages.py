@@ -67,9 +67,3 @@ def test_numbers_stand_in_their_settings_columns() -> None:
     assert (second[1], second[2]) == ("", "–")
     assert second[3].startswith("0.14")
     assert "0.93" not in text
-
-
-def test_a_difference_of_two_kinds_of_run_names_both() -> None:
-    two = condition("MLP", 0.1, sides=[{"measure": "frozen"}, {"measure": "random"}])
-    assert PAGES.name_of(two) == "frozen, minus random"
-    assert PAGES.name_of(condition("MLP", 0.1, measure="gap", init_rates="0.8 − 0.3")) == "gap, γ = 0.8 − 0.3"

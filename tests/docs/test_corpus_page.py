@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,29 +44,6 @@ def test_every_command_runs_from_an_empty_folder(
     assert "--training.epochs 4" in said[4]
     assert Path("runs/two-report/comparison.html").exists()
     assert len(said[5].splitlines()) == 6
-
-
-def test_matched_stories_have_the_questions_numbers() -> None:
-    """As many distinct tokens, the same lengths, and every kept word where it was."""
-    questions = [" a b c d e f", " a b c d e f a b", " a b c d e f" * 2]
-    stories = ['the cat sat.\n\n"the cat sat," the dog said. the end', "the cat and the dog sat. the cat sat"]
-    tokenizer = _bytes_tokenizer([*questions, *stories, "X X X X"])
-    texts = load_script("corpus_matched").matched_texts(questions, stories, tokenizer, 2)
-    assert texts == [" X cat X the dog sat", " X cat sat. X X cat sat X the dog X"]
-    ids = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
-    assert [len(one) for one in ids] == [6, 12]
-    assert len({token for one in ids for token in one}) == 6
-
-
-def _bytes_tokenizer(texts: list[str]) -> Any:
-    """Return a tokenizer of GPT-2's kind in which every word of some texts is one token."""
-    tokenizers = pytest.importorskip("tokenizers")
-    found = tokenizers.Tokenizer(tokenizers.models.BPE())
-    found.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    trainer = tokenizers.trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False, min_frequency=1)
-    found.train_from_iterator([f" {text}" for text in texts], trainer)
-    return found
 
 
 @pytest.mark.long

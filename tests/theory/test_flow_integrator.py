@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
-from tests.theory.flow_reference import slope
 from theory import IntegrationError, Solver
 from theory.integrate.chebyshev import RKC, chebyshev_coefficients
 from theory.integrate.solve import integrate
@@ -32,33 +31,6 @@ def stability_polynomial(s: int) -> Polynomial:
 @given(st.integers(2, 25))
 def test_a_step_is_of_second_order(s):
     assert stability_polynomial(s).coef[:3] == pytest.approx([1.0, 1.0, 0.5], abs=1e-9)
-
-
-@pytest.mark.parametrize("s", [5, 12])
-def test_a_step_of_the_solver_is_stable_as_far_and_no_further(s):
-    """One step on y' = −λy, λh at the end of the interval that s stages promise."""
-    reach = 0.65 * (s**2 - 1)
-    solver = RKC(lambda t, y: -reach * y, 0.0, np.ones(1), 1.0)
-    assert abs(solver._stages(1.0, s)[0]) <= 1 + 1e-9
-    # Beyond what they promise the same stages blow up: the promise is not idle.
-    beyond = RKC(lambda t, y: -1.2 * reach * y, 0.0, np.ones(1), 1.0)
-    assert abs(beyond._stages(1.0, s)[0]) > 2
-
-
-@pytest.mark.parametrize("s", [2, 5, 17])
-def test_stage_times_make_a_time_dependent_field_second_order_too(s):
-    rows = chebyshev_coefficients(s)
-    assert rows[-1][4] == pytest.approx(1.0, abs=1e-12)
-    sizes, errors = [0.02, 0.04, 0.08], []
-    for h in sizes:
-        solver = RKC(lambda t, y: np.cos(t) * y, 0.0, np.ones(1), 1.0)
-        y, t = np.ones(1), 0.0
-        for _ in range(round(0.8 / h)):
-            solver.t, solver.y, solver.f = t, y, np.cos(t) * y
-            y, t = solver._stages(h, s), t + h
-        errors.append(abs(y[0] - np.exp(np.sin(0.8))))
-    # The third-order term is h times a number of order one beside the second.
-    assert slope(sizes, errors) == pytest.approx(2.0, abs=0.1)
 
 
 @settings(max_examples=20)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.theory.any_rule import tasks
-from tests.theory.brute_force import occurrences
 from tests.theory.large_task import LARGE
 from theory import (
     Task,
@@ -23,29 +16,9 @@ from theory import (
     label_distribution,
     labels_of,
     token_label_matrix,
-    token_ratio,
 )
 
 Record = Callable[[str, float], None]
-
-
-@given(tasks(most_keys=3, most_anchors=2), st.booleans())
-@settings(max_examples=40)
-def test_enumeration_agrees_exactly(task: Task, held_out: bool) -> None:
-    found = occurrences(task, held_out=held_out)
-    roles = {"any": ("key", "noise", "anchor"), "key": ("key",), "noise": ("noise",), "anchor": ("anchor",)}
-    for token in (*task.keys[:2], *task.anchors, 150):
-        for role, parts in roles.items():
-            mass = Counter[int]()
-            for part in parts:
-                mass.update(found.get((token, part), {}))
-            ratio = sum(mass.values(), Fraction(0))
-            options: Any = {"role": role, "held_out": held_out}
-            assert token_ratio(task, token, exact=True, **options) == ratio
-            exact = label_distribution(task, token, exact=True, **options)
-            assert exact == [mass.get(i, 0) / ratio if ratio else Fraction(1, 160) for i in range(160)]
-            floats = label_distribution(task, token, **options)
-            np.testing.assert_allclose(floats, [float(p) for p in exact], rtol=1e-12, atol=0)
 
 
 def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:

@@ -217,10 +217,6 @@ def test_times_and_bias_from_curves():
         found.half_time("d")
 
 
-def test_training_size_counts_what_is_trained_on():
-    assert training_size(tiny_task()) == int((~enumerate_population(tiny_task()).held_out).sum())
-
-
 def test_a_prediction_repeats_and_differs_between_starts():
     def predict(seeds):
         sizes = {"d_m": 6, "d_f": 8, "batch_size": 12, "n_epochs": 2}

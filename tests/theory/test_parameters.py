@@ -21,13 +21,6 @@ def test_drawn_one_layer_parameters_have_the_scale_of_section_2_4():
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name
 
 
-def test_a_draw_is_refused_by_the_bytes_of_its_matrices(monkeypatch):
-    asked = []
-    monkeypatch.setattr("theory.flows.network.check_memory", lambda *a: asked.append(a[2]))
-    drawn = EmbMLPParameters.draw(7, d_m=3, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
-    assert asked == [sum(matrix.nbytes for matrix in drawn.matrices)]
-
-
 @pytest.mark.statistical
 def test_drawn_parameters_have_the_scale_of_section_2_4():
     drawn = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from theory import (
-    InputError,
     Mapping,
     Shift,
     Task,
@@ -121,19 +120,3 @@ def test_exponents_in_q_are_those_of_symmetric_summands(record_error):
         # The next Edgeworth terms are of relative order 1/q and bend the line by a few times 1/q at q = 8.
         assert fit_exponent(q, values).value == pytest.approx(predicted, abs=0.03)
     record_error("eq. 13", abs(fit_exponent(q, values).value + 1.5))
-
-
-def paper_like(vocab_size):
-    return Task(
-        keys=range(21, 121), reasoning_anchors=range(11, 21), memory_anchors=range(1, 11),
-        n_anchors=2, length=9, vocab_size=vocab_size,
-    )  # fmt: skip
-
-
-def test_a_vocabulary_too_small_for_the_normal_is_refused_with_a_remedy():
-    with pytest.raises(InputError, match="use label_distribution, which needs no normal") as refusal:
-        gaussian_embedding(paper_like(161), [20])
-    assert refusal.value.argument == "vocab_size"
-    # The remedy works, and so does asking for it.
-    assert gaussian_embedding(paper_like(185), [20]).shape == (1, 185)
-    assert gaussian_embedding(paper_like(161), [20], max_lost_mass=0.1).shape == (1, 161)

@@ -111,29 +111,6 @@ def test_draws_have_the_covariance_of_the_formula():
         assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
 
 
-def test_what_has_relaxed_scatters_by_its_mobility_alone():
-    rng = np.random.default_rng(0)
-    shapes = [(30, 20), (20, 30), (30, 40)]
-    mobility = Matrices(*(rng.uniform(0.1, 10, shape) for shape in shapes))
-    batching = Batching(4, None)
-    scatter = WeightScatter(random_factors(shapes, rng), mobility, batching, 0.1)
-    for draw, D in zip(scatter.independent(1e12, rng), mobility, strict=True):
-        assert np.mean(draw**2 / D) == pytest.approx(0.1 / 4 / 2, rel=0.15)
-
-
-def test_a_run_is_seen_on_both_sides_of_the_mean():
-    _, _, population, start = small()
-    batching = Batching(BATCH, training_size(tiny_task()))
-    training = MeanTraining(
-        population, SGDSettings(1.0), batching, CLIP, TANH, 1e-2, np.random.default_rng(0)
-    )
-    *_, last = training.follow(start, [0, 20])
-    one, other = last.seen
-    for mean, a, b in zip(last.mean, one, other, strict=True):
-        assert np.allclose((a + b) / 2, mean)
-        assert np.abs(a - mean).max() > 1e-3
-
-
 def test_the_scatter_is_felt_wherever_the_weights_have_got_to():
     """The mean gradient over weights at plus and minus one distance, at every point."""
     _, _, population, start = small()

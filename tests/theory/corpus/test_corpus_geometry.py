@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import theory.corpus.moments
 from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
@@ -26,8 +25,6 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
-from theory.corpus.moments import Entries, Part, document_moments, inner_products
-from theory.corpus.sequences import Block
 
 V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
@@ -156,19 +153,6 @@ def test_neighbours_are_the_largest_cosines() -> None:
     assert found.cosine.value[0, 1:] == pytest.approx(np.sort(every[1:])[::-1][:4])
 
 
-def test_documents_are_dealt_in_turn_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set k holds the documents k, k + n, k + 2n, ..., so that neighbours lie in different sets."""
-    monkeypatch.setattr(theory.corpus.moments, "_TOKENS", 7)
-    documents = markov(np.random.default_rng(9), TRANSITIONS, 23, 4)
-
-    def entries(block: Block) -> Entries:
-        return block.sequence_of_pair * V + block.labels, block.inputs, np.ones(len(block.inputs))
-
-    parts = document_moments(documents, V, V, entries, 3)
-    for k, part in enumerate(parts):
-        assert part.rows.toarray() == pytest.approx(plain([d.tolist() for d in documents[k::3]], V).pairs)
-
-
 def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
     found = corpus_geometry(markov(np.random.default_rng(3), TRANSITIONS, 60, 5), V, np.arange(V))
     sure = found.apart.value > 2 * found.apart.standard_error
@@ -186,22 +170,6 @@ def test_a_small_row_is_a_row() -> None:
     assert corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
     same = corpus_counts([[0, 2], [0, 3], [1, 2], [1, 3]] * 50, 4)
     assert (np.diagonal(corpus_gram(same, [0, 1], "marginal")) == 0).all()
-
-
-def test_without_a_part_everything_is_that_of_the_others() -> None:
-    rng = np.random.default_rng(5)
-    parts = []
-    for _ in range(3):
-        documents = rng.integers(0, 4, (6, 2, V)).astype(np.float64)
-        part = Part.empty(2, V)
-        document, row, entry = np.nonzero(documents)
-        part.add((document * V + entry, row, documents[document, row, entry]), V)
-        parts.append(part)
-    _, *without = inner_products(parts)
-    for left_out, found in enumerate(without):
-        expected, *_ = inner_products([*parts[:left_out], *parts[left_out + 1 :]])
-        for name in ("inner", "mass", "last"):
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
 
 
 def test_a_token_without_two_documents_has_no_cosine() -> None:
