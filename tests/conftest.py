@@ -6,7 +6,6 @@ import gc
 import multiprocessing
 import os
 from collections.abc import Callable, Generator
-from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 import theory
-from tests.equation_errors import Errors, add, update, why_refused
+from tests.equation_errors import Errors, add, why_refused, write
 from tests.shapes import hold_to_shapes
 
 # SymPy reads this when it is first imported; with its own 1000 entries it does a sixth of the work again.
@@ -42,8 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--equation-errors",
         type=Path,
         default=None,
-        help="run only the tests that record errors, and write the largest of each test file to this JSON"
-        " file; what other test files recorded there stays",
+        help="run the tests that record errors, and write the largest of each test file to this JSON file",
     )
     parser.addoption("--slow", action="store_true", help="run the tests that take seconds too")
     parser.addoption("--long", action="store_true", help="run the tests that take seconds or minutes too")
@@ -129,23 +127,15 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def record_error(request: pytest.FixtureRequest) -> Callable[[str, float], None]:
     """Remember the largest error seen for an equation, for the table in docs/equations.md."""
-    return partial(_record, request.config.stash[_ERRORS], _file(request.node))
-
-
-def _record(errors: Errors, file: str, equation: str, error: float) -> None:
-    add(errors, equation, file, error)
-
-
-def _file(node: pytest.Item) -> str:
-    """Return the path of a test's file from the project's root."""
-    return node.path.relative_to(node.config.rootpath).as_posix()
+    errors, file = request.config.stash[_ERRORS], request.path.relative_to(request.config.rootpath)
+    return lambda equation, error: add(errors, equation, file.as_posix(), error)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     path = session.config.getoption("--equation-errors")
     # A run that failed or was stopped may have missed a file's largest error.
     if path is not None and exitstatus == pytest.ExitCode.OK:
-        update(path, session.config.stash[_ERRORS], {_file(item) for item in session.items})
+        write(path, session.config.stash[_ERRORS])
     # pytest looks for garbage twice more, Python once: what this leaves need not be looked at again.
     gc.collect()
     gc.freeze()

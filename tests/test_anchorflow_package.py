@@ -77,18 +77,6 @@ print(sim.WHOSE)
     assert whose == "mine"
 
 
-def test_one_that_is_loaded_already_is_seen_too(foreign: Path) -> None:
-    code = """
-import sys, sim, anchorflow
-sys.path = [p for p in sys.path if p]
-try:
-    anchorflow.sim
-except ImportError as error:
-    print(error)
-"""
-    assert "hides anchorflow's package 'sim'" in python("-c", code, cwd=foreign).stdout
-
-
 def test_the_command_works_beside_a_foreign_package(
     foreign: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -28,24 +28,6 @@ sys.meta_path.insert(0, Finder())
 """The last module that a command needs is long in coming, however fast the machine."""
 
 
-def _loading(*arguments: str, path: Path = ROOT) -> subprocess.Popen[str]:
-    """Start a command and wait until Python itself is up; by itself it leaves SIGTERM to the system."""
-    process = command(*arguments, path=path)
-    while not catches(process.pid, signal.SIGTERM):
-        assert process.poll() is None
-        time.sleep(0.002)
-    return process
-
-
-def _assert_stopped(process: subprocess.Popen[str], number: int, delay: float) -> None:
-    time.sleep(delay)
-    process.send_signal(number)
-    said = end_of(process, 20)
-    assert said == ("", "anchorflow: stopped\n")
-    assert process.returncode == 128 + number
-    assert is_empty(process.pid, 5)
-
-
 def _python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -57,11 +39,19 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15])
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(("number", "delay"), [*zip(SIGNALS, (0.0, 0.05, 0.1, 0.15), strict=True)])
 def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: float, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SLOWLY)
-    _assert_stopped(_loading("claims", "2", path=tmp_path), number, delay)
+    process = command("claims", "2", path=tmp_path)
+    # By itself Python leaves SIGTERM to the system.
+    while not catches(process.pid, signal.SIGTERM):
+        assert process.poll() is None
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.send_signal(number)
+    assert end_of(process, 20) == ("", "anchorflow: stopped\n")
+    assert process.returncode == 128 + number
+    assert is_empty(process.pid, 5)
 
 
 @pytest.mark.parametrize("module", ["pydantic", "validate.commands.claims", "validate.progress"])
@@ -85,20 +75,6 @@ sys.exit(main())
 """
     done = _python(code)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "anchorflow: stopped\n")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("arguments", [["train"], ["figures"], ["demo"]])
-def test_ctrl_c_in_the_first_seconds(arguments: list[str], tmp_path: Path) -> None:
-    """While torch or matplotlib is loaded, too, or the time is estimated."""
-    for step in range(16):
-        process = _loading(*arguments, "--out", str(tmp_path / str(step)))
-        time.sleep(step / 8)
-        process.send_signal(signal.SIGINT)
-        said = end_of(process)[1]
-        assert "Traceback" not in said
-        assert process.returncode in (130, -signal.SIGINT), said
-        assert is_empty(process.pid, 5)
 
 
 @pytest.mark.slow
@@ -175,16 +151,3 @@ for handle in (_signals.stop_at_once, _signals.stop_with_clean_up, _signals.as_t
 """
     done = _python(code)
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["SIG_IGN"] * 3
-
-
-def test_next_to_nothing_is_loaded_before_signals_are_looked_after() -> None:
-    code = """
-import sys
-bare = set(sys.modules)
-import anchorflow.__main__
-print(*sorted(name for name in set(sys.modules) - bare if "." not in name and name[0] != "_"))
-"""
-    done = _python(code)
-    loaded = set(done.stdout.split())
-    assert "anchorflow" in loaded
-    assert not {"pathlib", "typing", "theory", "sim", "validate"} & loaded

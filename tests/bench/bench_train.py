@@ -1,4 +1,4 @@
-"""Member-steps per second of the engine, of a plain loop, and of the machine's own matrix products.
+"""Steps per second of the engine, of a plain loop, and of the machine's own matrix products.
 
 Each is measured with one process to a core, all at work at the same time: what a user has who trains
 several runs. Rounds are interleaved, so that a drift of the machine's speed meets all alike.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import lru_cache
 from multiprocessing import get_context
@@ -21,17 +22,9 @@ from sim.config.run import Kernels
 from sim.fast.memory import keep_freed_memory
 from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels, member_route
-from tests.bench.products import (
-    Product,
-    engine_products,
-    fewest_seconds,
-    needed_products,
-    operations,
-    spread,
-)
+from tests.bench.products import Product, fewest_seconds, needed_products, operations, spread
 from tests.bench.reference import PlainLoop
 
-ROUNDS = 5
 MODELS: dict[str, dict[str, Any]] = {
     "Transformer, pre-norm": {"model": {"kind": "transformer", "norm": "pre"}, "task": "paper"},
     "Transformer, post-norm": {"model": {"kind": "transformer", "norm": "post"}, "task": "paper"},
@@ -40,16 +33,16 @@ MODELS: dict[str, dict[str, Any]] = {
 """The paper's sizes: d_m 200, d_f 512, d_k 64, L 9 (the Emb-MLP's 3), batch 100, AdamW."""
 
 
-def bench_train(rounds: int = ROUNDS) -> dict[str, Any]:
+def bench_train(rounds: int = 5) -> dict[str, Any]:
     """Return for every model the rates in steps per second, medians with their range, and the ratios."""
     workers = default_workers()
     found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
     for name in MODELS:
         # Pools of their own: the plain loop shall have neither the engine's memory nor its settings.
-        with (
-            ProcessPoolExecutor(workers, get_context("spawn")) as ours,
-            ProcessPoolExecutor(workers, get_context("spawn")) as plain,
-        ):
+        with ExitStack() as stack:
+            ours, plain = (
+                stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"))) for _ in range(2)
+            )
             found[name] = _bench_model(ours, plain, name, workers, rounds)
     return found
 
@@ -63,7 +56,6 @@ def _bench_model(
         "torch": (ours, engine_rate),
         "compiled": (ours, compiled_rate),
         "limit": (ours, limit_rate),
-        "own limit": (ours, own_limit_rate),
     }
     for pool, call in work.values():  # Everything built and warm, in every process.
         list(pool.map(call, [name] * workers, [9] * workers))
@@ -71,17 +63,15 @@ def _bench_model(
     for _ in range(rounds):
         for kind, (pool, call) in work.items():
             rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
+    ratios = {
+        f"{kernels} to {other}": spread([a / b for a, b in zip(rates[kernels], rates[other], strict=True)])
+        for kernels in ("torch", "compiled")
+        for other in ("plain loop", "limit")
+    }
     return {
         "steps_per_second": {kind: spread(values) for kind, values in rates.items()},
-        "ratios": {
-            f"{kernels} to {other}": spread(
-                [a / b for a, b in zip(rates[kernels], rates[other], strict=True)]
-            )
-            for kernels in ("torch", "compiled")
-            for other in ("plain loop", "limit", "own limit")
-        },
+        "ratios": ratios,
         "gigaflop_per_step": operations(_products(name)) / 1e9,
-        "own_gigaflop_per_step": operations(_products(name, engine_products)) / 1e9,
         "route": ours.submit(route_of, name).result(),
         "kernels": ours.submit(kernels_of, name).result(),
     }
@@ -93,9 +83,9 @@ def _member(name: str) -> MemberConfig:
     return RunConfig(**MODELS[name], data=data, init_rates=(0.8,)).members()[0]  # type: ignore[arg-type]
 
 
-def _products(name: str, of: Callable[..., list[Product]] = needed_products) -> list[Product]:
+def _products(name: str) -> list[Product]:
     task = _member(name).build_task()
-    return of(_member(name).model, task.vocab_size, 100, task.length)
+    return needed_products(_member(name).model, task.vocab_size, 100, task.length)
 
 
 @lru_cache
@@ -124,11 +114,6 @@ def kernels_of(name: str) -> dict[str, Any]:
     return asdict(_trainer(name, "compiled")[1])
 
 
-def compiled_rate(name: str, steps: int) -> float:
-    """Return the engine's steps per second in this process, with compiled kernels."""
-    return engine_rate(name, steps, "compiled")
-
-
 def engine_rate(name: str, steps: int, kernels: Kernels = "torch") -> float:
     """Return the engine's steps per second in this process."""
     trainer, _ = _trainer(name, kernels)
@@ -141,6 +126,11 @@ def engine_rate(name: str, steps: int, kernels: Kernels = "torch") -> float:
         return steps / (time.perf_counter() - start)
 
 
+def compiled_rate(name: str, steps: int) -> float:
+    """Return the same with compiled kernels."""
+    return engine_rate(name, steps, "compiled")
+
+
 def plain_rate(name: str, steps: int) -> float:
     """Return the plain loop's steps per second in this process; a third of the steps is enough for it."""
     loop, steps = _plain(name), max(steps // 3, 1)
@@ -149,13 +139,8 @@ def plain_rate(name: str, steps: int) -> float:
     return steps / (time.perf_counter() - start)
 
 
-def limit_rate(name: str, steps: int, of: Callable[..., list[Product]] = needed_products) -> float:
+def limit_rate(name: str, steps: int) -> float:
     """Return the steps per second if only a pruned step's products took time, each at its own best."""
     _trainer(name, "torch")
     repeats = max(min(steps // 4, 60), 3)
-    return 1 / fewest_seconds(_products(name, of), route_of(name)["route"], repeats)
-
-
-def own_limit_rate(name: str, steps: int) -> float:
-    """Return the same for the products that the engine is left with."""
-    return limit_rate(name, steps, engine_products)
+    return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats)

@@ -12,7 +12,6 @@ import torch
 from sim import matmul_route
 from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.fast.matmul import Route
-from sim.fast.token_table import pays
 
 
 class Product(NamedTuple):
@@ -40,21 +39,6 @@ def needed_products(model: ModelConfig, vocab_size: int, batch: int, length: int
         found += [Product(rows, d, heads), Product(everywhere, d, 2 * heads), Product(rows, heads, d)]
         found += [Product(rows, d, model.d_f), Product(rows, model.d_f, d)]
     return [*found, Product(batch, d, vocab_size)]
-
-
-def engine_products(model: ModelConfig, vocab_size: int, batch: int, length: int) -> list[Product]:
-    """Return the products that the engine is left with: maps by table in front, for one query behind."""
-    found = needed_products(model, vocab_size, batch, length)
-    if isinstance(model, EmbMLPConfig):
-        return found
-    assert isinstance(model, TransformerConfig)
-    heads, everywhere = model.n_heads * model.d_k, batch * length
-    before, after = Product(everywhere, model.d_m, 2 * heads), Product(batch, heads, model.d_m)
-    last = len(found) - 1 - found[::-1].index(before)
-    found[last : last + 1] = [after, Product(batch, model.d_m, heads)]
-    if model.n_layers > 1 and pays(vocab_size, batch, length):
-        found[:2] = [Product(vocab_size + length, model.d_m, 3 * heads)]
-    return found
 
 
 def operations(products: list[Product]) -> float:
