@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 _FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
-_shown: ContextVar[bool] = ContextVar("shown", default=False)
-_bar: ContextVar[Progress | None] = ContextVar("bar", default=None)
+_bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 
 class Advance(Protocol):
@@ -36,11 +35,23 @@ class Advance(Protocol):
 @contextmanager
 def show_progress() -> Iterator[None]:
     """Show the progress of what is tracked within."""
-    token = _shown.set(True)
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    width = terminal_width()
+    bars = Progress(
+        BarColumn(bar_width=max(width // 8, 4)),
+        TextColumn("{task.fields[state]}", markup=False),
+        console=Console(stderr=True, width=width),
+        transient=True,
+        speed_estimate_period=1e9,
+        get_time=time.monotonic,
+    )
+    token = _bars.set(_bars.get() or bars)
     try:
         yield
     finally:
-        _shown.reset(token)
+        _bars.reset(token)
 
 
 def track(items: Collection[Item], what: str) -> Iterator[Item]:
@@ -65,23 +76,41 @@ def progress(what: str, total: int) -> Iterator[Advance]:
     The time until the first part is done is not counted: programs load in it, and it says little of the
     others.
     """
-    if not _shown.get():
+    bars = _bars.get()
+    if bars is None:
         yield lambda dropped=0: None
         return
-    with _bars() as bars:
-        number = bars.add_task(what, total=total, state=f"{what}: 0/{total}")
-        task = bars.tasks[-1]
-        show = None if bars.live.is_started else _lines(bars.console.is_jupyter)
+    number = bars.add_task(what, total=total, state=f"{what}: 0/{total}")
+    task, in_notebook = bars.tasks[-1], bars.console.is_jupyter
+    is_drawn = is_live(sys.stderr) and not in_notebook
+    if is_drawn:
+        bars.start()
+    every = _NOTEBOOK_EVERY if in_notebook else _PLAIN_EVERY
+    due, has_said = time.monotonic() + min(_FIRST_AFTER, every), False
 
-        def advance(dropped: int = 0) -> None:
-            task.total = (task.total or 0) - dropped  # By ``update`` the speed would be forgotten.
-            bars.advance(number)
-            bars.update(number, state=state_of(task))
-            if show:
-                show(task)
+    def advance(dropped: int = 0) -> None:
+        nonlocal due, has_said
+        task.total = (task.total or 0) - dropped  # By ``update`` the speed would be forgotten.
+        bars.advance(number)
+        bars.update(number, state=state_of(task))
+        now = time.monotonic()
+        if is_drawn or (now < due and (not has_said or task.completed < task.total)):
+            return
+        if in_notebook:
+            from IPython.display import display
 
+            line = {"text/plain": state_of(task)}
+            display(line, raw=True, display_id=f"anchorflow {id(task)}", update=has_said)  # type: ignore[no-untyped-call]
+        else:
+            say(f"  {state_of(task)}")
+        due, has_said = now + every, True
+
+    try:
         yield advance
+    finally:
         bars.remove_task(number)
+        if is_drawn and not bars.tasks:
+            bars.stop()
 
 
 @contextmanager
@@ -89,40 +118,6 @@ def training_progress(total: int) -> Iterator[Callable[[RunProgress], None]]:
     """Show how many of all epochs are done, whoever trains."""
     with show_progress(), progress("training epochs", total) as advance:
         yield lambda run: advance(run.epochs - run.epoch if run.has_ended else 0)
-
-
-@contextmanager
-def _bars() -> Iterator[Progress]:
-    """Yield the bars that are on the screen, or put them there; they vanish when the work is done.
-
-    Where no line can be redrawn, they count and are not drawn.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    running = _bar.get()
-    if running is not None:
-        yield running
-        return
-    width = terminal_width()
-    console = Console(stderr=True, width=width)
-    bars = Progress(
-        BarColumn(bar_width=max(width // 8, 4)),
-        TextColumn("{task.fields[state]}", markup=False),
-        console=console,
-        transient=True,
-        speed_estimate_period=1e9,
-        get_time=lambda: time.monotonic(),
-    )
-    if console.is_jupyter or not is_live(sys.stderr):
-        yield bars
-        return
-    with bars:
-        token = _bar.set(bars)
-        try:
-            yield bars
-        finally:
-            _bar.reset(token)
 
 
 def state_of(task: Task) -> str:
@@ -134,32 +129,3 @@ def state_of(task: Task) -> str:
     pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
     left = (task.total - task.completed) / rate
     return f"{text}, {pace}, {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left"
-
-
-def _lines(in_notebook: bool) -> Callable[[Task], None]:
-    """Return what shows progress in lines: the first after two seconds, then at a modest rate, and the last.
-
-    In a notebook one line below the cell is rewritten.
-    """
-    every = _NOTEBOOK_EVERY if in_notebook else _PLAIN_EVERY
-    due, silent = time.monotonic() + min(_FIRST_AFTER, every), True
-    handle = None
-
-    def show(task: Task) -> None:
-        nonlocal due, silent, handle
-        now = time.monotonic()
-        if now < due and (silent or task.completed < (task.total or 0)):
-            return
-        due, silent = now + every, False
-        if not in_notebook:
-            say(f"  {state_of(task)}")
-            return
-        from IPython.display import display
-
-        data = {"text/plain": state_of(task)}
-        if handle is None:
-            handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            handle.update(data, raw=True)
-
-    return show

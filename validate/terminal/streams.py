@@ -45,25 +45,38 @@ def printable(text: str) -> str:
 
 def say(text: str) -> None:
     """Print a line on standard error, in a terminal wrapped between words."""
-    print(fitted(text, sys.stderr), file=sys.stderr, flush=True)
+    print(_fitted(text, sys.stderr), file=sys.stderr, flush=True)
 
 
 def tell(text: str, indent: str = "") -> None:
     """Print lines on standard output, in a terminal wrapped between words."""
-    print("\n".join(fitted(line, sys.stdout, indent) for line in text.split("\n")))
+    print("\n".join(_fitted(line, sys.stdout, indent) for line in text.split("\n")))
 
 
-def fitted(line: str, stream: TextIO, indent: str = "") -> str:
-    """Return a line as it is printed on a stream."""
+def _fitted(line: str, stream: TextIO, indent: str = "") -> str:
     line = printable(line)
     return filled(line, terminal_width(), indent) if is_live(stream) else line
 
 
 def filled(line: str, width: int, indent: str = "") -> str:
     """Return a line on several, broken between words; a command to be copied stays in one piece."""
-    bound = re.sub(r"\banchorflow [a-z][^;`\n]*", lambda command: command[0].replace(" ", "\u00a0"), line)
+    return broken(bound(line, r"\banchorflow [a-z][^;`\n]*"), width, later=indent)
+
+
+def bound(text: str, pattern: str) -> str:
+    """Return text in which what fits the pattern will not be broken."""
+    return re.sub(pattern, lambda found: found[0].replace(" ", "\u00a0"), text)
+
+
+def broken(text: str, width: int, first: str = "", later: str = "") -> str:
+    """Return text that may be ``bound``, broken between words, with the given indents."""
     lines = textwrap.wrap(
-        bound, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text,
+        max(width, 1),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return "\n".join(lines).replace("\u00a0", " ")
 

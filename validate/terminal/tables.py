@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from validate.terminal.streams import printable, terminal_width
+from validate.terminal.streams import bound, broken, printable, terminal_width
 from validate.terminal.streams import say as say
 from validate.terminal.streams import tell as tell
 
@@ -74,11 +72,11 @@ def print_table(
     from rich.text import Text
 
     width = terminal_width() if sys.stdout.isatty() else None
-    columns = {printable(name): [printable(row[i]) for row in rows] for i, name in enumerate(header)}
-    left_out = [
-        name for i, name in enumerate(spare) if _widths(_without(columns, spare[i + 1 :]), width) is None
-    ]
-    widths = _widths(shown := _without(columns, left_out), width)
+    columns = {name: [_bound(row[i]) for row in rows] for i, name in enumerate(map(_bound, header))}
+    shown, left_out = dict(columns), list[str]()
+    while (widths := _widths(shown, width)) is None and len(left_out) < len(spare):
+        left_out.insert(0, spare[-1 - len(left_out)])
+        del shown[left_out[0]]
     console = Console(width=width or 10**6, highlight=False)
     console.print(Text(printable(title), style="bold"))
     if widths is None:
@@ -86,15 +84,15 @@ def print_table(
         for row in zip(*columns.values(), strict=True):
             for i, (name, cell) in enumerate(zip(columns, row, strict=True)):
                 text = f"{name}: {cell}" if name else cell
-                lines = _lines(text, console.width, "  " * (i > 0), "    ")
+                lines = broken(text, console.width, "  " * (i > 0), "    ")
                 console.print(Text(lines, style=_style(name, cell)), soft_wrap=True)
     else:
         table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
         for name, column_width in zip(shown, widths, strict=True):
-            table.add_column(Text(_lines(name, column_width)), width=column_width)
+            table.add_column(Text(broken(name, column_width)), width=column_width)
         for row in zip(*shown.values(), strict=True):
             cells = zip(shown, row, widths, strict=True)
-            table.add_row(*(Text(_lines(cell, w), style=_style(name, cell)) for name, cell, w in cells))
+            table.add_row(*(Text(broken(cell, w), style=_style(name, cell)) for name, cell, w in cells))
         console.print(table)
     if left_out:
         notes = [f"not shown in {width} columns: {', '.join(left_out)}", *notes]
@@ -112,8 +110,9 @@ def print_text(lines: Sequence[str]) -> None:
         print()
 
 
-def _without(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> dict[str, Sequence[str]]:
-    return {name: cells for name, cells in columns.items() if name not in names}
+def _bound(cell: str) -> str:
+    """Return a cell whose short brackets, such as an interval, will stay on one line."""
+    return bound(printable(cell), r"\[[^\[\]]{0,24}\]")
 
 
 def _widths(columns: Mapping[str, Sequence[str]], width: int | None) -> list[int] | None:
@@ -125,32 +124,13 @@ def _widths(columns: Mapping[str, Sequence[str]], width: int | None) -> list[int
     full = [max(map(len, column)) for column in cells]
     if width is None:
         return full
-    words = [max(len(word) for cell in column for word in ["", *_words(cell)]) for column in cells]
+    words = [max(len(word) for cell in column for word in cell.split(" ")) for column in cells]
     room = width - _GAP * (len(full) - 1)
     for common in range(room, -1, -1):
         widths = [max(w, min(f, common)) for f, w in zip(full, words, strict=True)]
         if sum(widths) <= room:
             return widths
     return None
-
-
-def _words(cell: str) -> list[str]:
-    """Return the parts that stay on one line: words, and short brackets such as an interval."""
-    return re.findall(r"(?:\[[^\[\]]{0,24}\]|\S)+", cell)
-
-
-def _lines(cell: str, width: int, first: str = "", later: str = "") -> str:
-    """Return a cell broken between words, with the given indents."""
-    bound = " ".join(word.replace(" ", "\u00a0") for word in _words(cell))
-    lines = textwrap.wrap(
-        bound,
-        max(width, 1),
-        initial_indent=first,
-        subsequent_indent=later,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _style(name: str, cell: str) -> str:
