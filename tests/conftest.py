@@ -30,7 +30,7 @@ LOADED = [
     "tests.sim.conftest",
     "tests.validate.pseudo_terminal",
     "validate.predict.prediction",
-    "validate.commands.corpus.predict",
+    "validate.commands.corpus.text",
 ]
 """What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""
 _ERRORS = pytest.StashKey[Errors]()

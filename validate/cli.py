@@ -79,14 +79,14 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     if name not in COMMANDS:
         kind, known = ("option", OPTIONS) if name.startswith("-") else ("command", tuple(COMMANDS))
         raise unknown_name(kind, name, known)
-    command, arguments = find_command(name, *arguments)
+    command, options, run, arguments = find_command(words)
     from validate.commands.parsing import import_first, parse
     from validate.progress import show_progress
 
     import_first(arguments)
     begin()
     with show_progress():
-        return int(command.run(parse(command.Options, arguments)))
+        return run(parse(command, options, arguments))
 
 
 if __name__ == "__main__":

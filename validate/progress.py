@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from validate.terminal.streams import is_live, say, terminal_width
 
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 _FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
 _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
-
-
-class Advance(Protocol):
-    """What a piece of work calls when a part of it is done."""
-
-    def __call__(self, dropped: int = 0) -> None:
-        """Count one part as done, and so many others as dropped: they will not be done at all."""
 
 
 @contextmanager
@@ -55,14 +48,7 @@ def show_progress() -> Iterator[None]:
 
 
 def track(items: Collection[Item], what: str) -> Iterator[Item]:
-    """Go through items and show how many are done, if progress is shown at all.
-
-    Parameters
-    ----------
-    items : collection
-    what : str
-        The work, as "judging claims".
-    """
+    """Go through items and show how many are done; ``what`` is the work, as "judging claims"."""
     with progress(what, len(items)) as advance:
         for item in items:
             yield item
@@ -70,8 +56,8 @@ def track(items: Collection[Item], what: str) -> Iterator[Item]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Advance]:
-    """Show how far a piece of work is that says itself when a part is done.
+def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """Yield a function that counts one part of the work as done, and ``dropped`` others as never to be done.
 
     The time until the first part is done is not counted: programs load in it, and it says little of the
     others.

@@ -28,10 +28,10 @@ def lines_of(page: str) -> list[list[str]]:
 
 def check(words: list[str]) -> None:
     """Read the words as the command does, and do nothing."""
-    command, arguments = find_command(*words)
+    command, options, _, arguments = find_command(words)
     try:
         import_first(arguments)
-        parse(command.Options, arguments)
+        parse(command, options, arguments)
     except SystemExit:  # Of --help.
         return
     except InputError as error:

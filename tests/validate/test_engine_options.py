@@ -60,7 +60,7 @@ def full(command: list[str]) -> list[str]:
         (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
         (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
         (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
-        (["--engine", "ray"], "choose one of local, dask, slurm"),
+        (["--engine", "ray"], "one of local, dask, slurm"),
         (["--engine", "dask", "--workers", "-1"], "workers = -1"),
     ],
 )

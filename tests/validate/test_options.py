@@ -19,22 +19,24 @@ def test_a_key_is_on_or_off(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text("[data]\nshuffle_labels = true\n")
     for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
-        config = configuration_of(parse(Options, [str(file), *arguments]))
+        config = configuration_of(parse("train", Options, [str(file), *arguments]))
         assert config.data.shuffle_labels is expected
 
 
 def test_options_come_in_any_order_and_with_either_hyphen() -> None:
-    expected = parse(Options, ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"])
+    expected = parse(
+        "train", Options, ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"]
+    )
     assert expected.keys == {"seeds": (1, 2), "training.dtype": "float64"}
     for arguments in (
         ["--seeds", "1", "2", "--out", "r", "x.toml", "--training.dtype", "float64"],
         ["--training.dtype", "float64", "--out=r", "x.toml", "--seeds", "1", "2"],
     ):
-        assert parse(Options, arguments) == expected
+        assert parse("train", Options, arguments) == expected
     for name in ("--training.learning_rate", "--lr"):
-        assert parse(Options, [name, "3e-3"]).keys == {"training.learning_rate": 3e-3}
+        assert parse("train", Options, [name, "3e-3"]).keys == {"training.learning_rate": 3e-3}
     for seeds in (["0", "1"], ["0,1"]):
-        given = parse(Options, ["--epochs", "7", "--gammas", "0.3", "0.8", "--seeds", *seeds]).keys
+        given = parse("train", Options, ["--epochs", "7", "--gammas", "0.3", "0.8", "--seeds", *seeds]).keys
         assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
 
 

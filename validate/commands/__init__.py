@@ -1,13 +1,14 @@
 """The commands: a module or package here is one if its first line says "anchorflow NAME: purpose".
 
-Its class ``Options`` says what it takes, and its function ``run`` does the work. A package may have modules
-for further words, its ``ACTIONS``.
+Its class ``Options`` says what it takes, and its function ``run`` does the work. Its ``ACTIONS``, if any, are
+second words, each with the module that has a class and a function of that name.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,18 @@ OPTIONS = ("--help", "--version", "--print-completion")
 """What can be asked for without a command."""
 
 
-def modules_of(name: str) -> list[Any]:
-    """Return the module of a command, then those of its actions."""
+def commands_of(name: str) -> dict[str, tuple[Any, Callable[[Any], int]]]:
+    """Return the options and the function of a command, then those of its actions, by all their words."""
     module = importlib.import_module(f"{__name__}.{name}")
-    actions = getattr(module, "ACTIONS", ())
-    return [module, *(importlib.import_module(f"{module.__name__}.{action}") for action in actions)]
+    found = {name: (module.Options, module.run)}
+    for action, home in getattr(module, "ACTIONS", {}).items():
+        its_module = importlib.import_module(home)
+        found[f"{name} {action}"] = (getattr(its_module, action.title()), getattr(its_module, action))
+    return found
 
 
-def find_command(name: str, *arguments: str) -> tuple[Any, list[str]]:
-    """Return the module of a command, or of the action that its first argument names, and what is left."""
-    module = importlib.import_module(f"{__name__}.{name}")
-    if arguments and arguments[0] in getattr(module, "ACTIONS", ()):
-        return importlib.import_module(f"{module.__name__}.{arguments[0]}"), list(arguments[1:])
-    return module, list(arguments)
+def find_command(words: Sequence[str]) -> tuple[str, Any, Callable[[Any], int], list[str]]:
+    """Return the command or action that a line begins with, its options, its function, and what is left."""
+    known, name = commands_of(words[0]), " ".join(words[:2])
+    name = name if name in known else words[0]
+    return name, *known[name], list(words[len(name.split()) :])

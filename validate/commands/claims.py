@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from theory import InputError
-from validate.commands.engines import EngineOptions
-from validate.commands.options import Positional
+from validate.commands.options import EngineOptions, Positional
 
 if TYPE_CHECKING:
     from validate.judge.condition import Claim

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from validate.commands.engines import TrainingOptions
+from validate.commands.options import TrainingOptions
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig

@@ -1,4 +1,7 @@
-"""Options from types: every field of a model is an option, its docstring the help, its type the check."""
+"""Options from types: every field of a model is an option, its docstring the help, its type the check.
+
+At the end those that many commands have.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from theory import InputError
 from theory.errors import nearest
+
+if TYPE_CHECKING:
+    from sim import Execution
 
 _KINDS = {int: ("INT", "an integer"), float: ("FLOAT", "a number"), Path: ("PATH", "a path")}
 """How the help shows a type, and how a message names it."""
@@ -89,37 +95,11 @@ class Option:
                 return TypeAdapter(kind).validate_strings(text)
             except ValidationError:
                 continue
-        wanted = [_KINDS[kind][1] for kind in kinds if kind in _KINDS]
-        if not choices:
-            apart = ", several with spaces between them" * self.many
-            raise InputError(self.names[0], text, f"not {wanted[0]}", f"give {wanted[0]}{apart}")
-        near = nearest(text, choices)
-        hint = f"did you mean {near!r}? choose" if near else "choose"
-        remedy = f"{hint} one of {', '.join([*wanted, *choices])}"
-        raise InputError(self.names[0], text, "not among the choices", remedy)
-
-
-class CommandOptions(BaseModel):
-    """The options of every command; the docstring is its help, and ends with an example."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    as_json: bool = Field(default=False, alias="json")
-    """Print the result as JSON on standard output."""
-    import_first: str | None = Field(default=None, alias="import")
-    """A Python file or module to import first, which registers models of your own."""
-    keys: dict[str, Any] = Field(default={}, exclude=True)
-    """The given keys of a configuration, dotted, of a command that takes such."""
-
-    @classmethod
-    def known_keys(cls) -> list[Option]:
-        """Return an option for every key of a configuration that the command takes."""
-        return []
-
-    @classmethod
-    def shown_keys(cls, given: dict[str, Any], keys: dict[str, Any]) -> list[Option]:
-        """Return the keys that the help shows, after what was given of options and of keys."""
-        return cls.known_keys()
+        near, wanted = nearest(text, choices), [*(_KINDS[k][1] for k in kinds if k in _KINDS), *choices]
+        hint = f"did you mean {near!r}? " if near else ""
+        among = "one of " * (len(wanted) > 1) + ", ".join(wanted)
+        apart = ", several with spaces between them" * self.many
+        raise InputError(self.names[0], text, "not a value that it takes", f"{hint}give {among}{apart}")
 
 
 def members(kind: Any) -> list[Any]:
@@ -132,14 +112,9 @@ def members(kind: Any) -> list[Any]:
 
 
 def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[Option]:
-    """Return an option for every field, those of nested models after their section's name.
+    """Return an option for every field of a model, its values the defaults, or of a class of models.
 
-    Parameters
-    ----------
-    values : BaseModel or type
-        A model, whose values are then the defaults, or its class.
-    section : str
-        What stands before every key.
+    Options of nested models stand behind their section's name.
     """
     options: list[Option] = []
     for name, field in (values if isinstance(values, type) else type(values)).model_fields.items():
@@ -175,3 +150,72 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
             table = table.setdefault(section, {})
         table[last] = value
     return tables
+
+
+class CommandOptions(BaseModel):
+    """The options of every command; the docstring is its help, and ends with an example."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    as_json: bool = Field(default=False, alias="json")
+    """Print the result as JSON on standard output."""
+    import_first: str | None = Field(default=None, alias="import")
+    """A Python file or module to import first, which registers models of your own."""
+    keys: dict[str, Any] = Field(default={}, exclude=True)
+    """The given keys of a configuration, dotted, of a command that takes such."""
+
+    @classmethod
+    def known_keys(cls) -> list[Option]:
+        """Return an option for every key of a configuration that the command takes."""
+        return []
+
+    @classmethod
+    def shown_keys(cls, given: dict[str, Any], keys: dict[str, Any]) -> list[Option]:
+        """Return the keys that the help shows, after what was given of options and of keys."""
+        return cls.known_keys()
+
+
+class EngineOptions(CommandOptions):
+    """The options of every command that trains runs."""
+
+    workers: int = 0
+    """Runs at a time; 0 means one per core of this machine."""
+    engine: Literal["local", "dask", "slurm"] = "local"
+    """What runs the training: this program, Dask distributed, or SLURM through submitit."""
+    scheduler: str | None = None
+    """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
+    slurm: dict[str, str] = Field(
+        default={}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
+    )
+
+    def execution(self, **fields: Any) -> Execution:
+        """Return how the runs are trained: as the options of this command say, and by other fields."""
+        from sim.training.execution import Execution
+        from validate.training import process_count
+
+        engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
+        for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):
+            if name in self.model_fields_set and engine != wanted:
+                problem = f"is for the engine {wanted}"
+                raise InputError(name, getattr(self, name), problem, f"add --engine {wanted}")
+        slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
+        names = ("device", "kernels", "resume", "overwrite")
+        own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
+        if own.get("resume") and own.get("overwrite"):
+            raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+        return Execution(
+            workers=process_count(self.workers),
+            engine=engine,
+            engine_options={"scheduler": self.scheduler} if self.scheduler else slurm,
+            **own,
+            **fields,
+        )
+
+
+class TrainingOptions(EngineOptions):
+    """The options of every command that trains into run folders of the user's."""
+
+    resume: bool = False
+    """Continue runs that exist, skip those that are complete."""
+    overwrite: bool = False
+    """Replace runs that exist."""

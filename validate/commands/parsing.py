@@ -14,18 +14,21 @@ from typing import TypeVar
 
 from theory import InputError
 from theory.errors import nearest, unknown_name
-from validate.commands import COMMANDS, OPTIONS, modules_of
+from validate.commands import COMMANDS, OPTIONS, commands_of
 from validate.commands.options import CommandOptions, Option, members, options_of, union
 from validate.terminal.streams import text_width
 
 Values = TypeVar("Values", bound=CommandOptions)
 
 
-def parse(options: type[Values], arguments: Sequence[str]) -> Values:
+def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Values:
     """Return the options of a command that are given; where help is asked for, print it and leave."""
     own, keys = own_options(options), options.known_keys()
     by_key = {option.key: option for option in [*own, *keys]}
-    parser, hyphened = parser_of(options, by_key.values()), [_hyphened(argument) for argument in arguments]
+    parser, hyphened = (
+        parser_of(command, options, by_key.values()),
+        [_hyphened(argument) for argument in arguments],
+    )
     try:
         texts, rest = parser.parse_known_intermixed_args(hyphened)
     except argparse.ArgumentError as error:
@@ -38,12 +41,12 @@ def parse(options: type[Values], arguments: Sequence[str]) -> Values:
     of_keys = {key.key: given.pop(key.key) for key in keys if key.key in given}
     if wants_help:
         shown = [*own, *options.shown_keys(given, of_keys)]
-        print(parser_of(options, shown).format_help(), end="")
+        print(parser_of(command, options, shown).format_help(), end="")
         raise SystemExit(0)
     for option in own:
         if option.required and option.key not in given:
-            command, example = f"anchorflow {_name(options)}", _help(options)[-1]
-            raise InputError("command", command, f"needs {option.names[0]}", example)
+            example = _help(options)[-1]
+            raise InputError("command", f"anchorflow {command}", f"needs {option.names[0]}", example)
     return options(**given, keys=of_keys)
 
 
@@ -54,12 +57,14 @@ def own_options(options: type[CommandOptions]) -> list[Option]:
     return sorted(options_of(options), key=lambda option: sum(option.key in keys for keys in shared))
 
 
-def parser_of(options: type[CommandOptions], listed: Iterable[Option]) -> argparse.ArgumentParser:
+def parser_of(
+    command: str, options: type[CommandOptions], listed: Iterable[Option]
+) -> argparse.ArgumentParser:
     """Return the parser of a command with these options; it prints nothing and ends nothing by itself."""
     listed, width, (*paragraphs, example) = list(listed), text_width(), _help(options)
     positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in listed if o.position)
     parser = argparse.ArgumentParser(
-        usage=f"anchorflow {_name(options)}{positions} [OPTIONS]",
+        usage=f"anchorflow {command}{positions} [OPTIONS]",
         description="\n\n".join(textwrap.fill(p, width, break_on_hyphens=False) for p in paragraphs),
         epilog=example,
         formatter_class=partial(_HelpFormatter, width=width, max_help_position=26),
@@ -110,11 +115,6 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return f"{', '.join(action.option_strings)} {self._format_args(action, str(action.metavar))}"
 
 
-def _name(options: type[CommandOptions]) -> str:
-    """Return a command's name by its module."""
-    return options.__module__.removeprefix("validate.commands.").replace(".", " ")
-
-
 def _help(options: type[CommandOptions]) -> list[str]:
     """Return the paragraphs that describe a command, the last one its example."""
     return inspect.cleandoc(options.__doc__ or "").split("\n\n")
@@ -131,10 +131,7 @@ def _unknown(argument: str, options: Iterable[Option]) -> InputError:
     name = argument.partition("=")[0]
     if not name.startswith("-"):
         return InputError("argument", argument, "one too many", "see --help")
-    known = [name for option in options for name in option.names]
-    # Whoever leaves out the section means the key: --batch-size for --training.batch-size.
-    by_end = {f"--{option.rpartition('.')[2].lstrip('-')}": option for option in known}
-    near = nearest(name.replace("γ", "gamma"), known) or by_end.get(str(nearest(name, by_end)))
+    near = nearest(name.replace("γ", "gamma"), [name for option in options for name in option.names])
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
 
@@ -170,11 +167,12 @@ def print_completion(shell: str) -> None:
         whole.add_argument(option, action="store_true")
     subparsers = whole.add_subparsers()
     for name, purpose in COMMANDS.items():
-        command, *actions = [module.Options for module in modules_of(name)]
-        lists = [[*own_options(options), *options.known_keys()] for options in (command, *actions)]
-        by_action = [[option for option in options if not option.position] for options in lists[1:]]
-        listed = {option.key: option for option in union([lists[0], *by_action])}
-        parent = parser_of(command, listed.values())
+        own, *actions = [
+            [*own_options(options), *options.known_keys()] for options, _ in commands_of(name).values()
+        ]
+        of_actions = [option for options in actions for option in options if not option.position]
+        listed = {option.key: option for option in union([own, of_actions])}
+        parent = parser_of(name, CommandOptions, listed.values())
         for action in parent._actions:
             known = listed.get(action.dest)
             if known and known.choices:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from validate.commands.engines import EngineOptions
-from validate.commands.options import Positional
+from validate.commands.options import EngineOptions, Positional
 
 if TYPE_CHECKING:
     from validate.studies import Study

@@ -17,8 +17,7 @@ from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.reading import is_file, is_folder, load_json
-from validate.commands.engines import TrainingOptions
-from validate.commands.options import Option, Positional, nested, options_of, union
+from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
 
 if TYPE_CHECKING:
     from sim import Run

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import TextIO
+from typing import Any, TextIO
 
 from theory import InputError
 
@@ -81,39 +81,30 @@ def broken(text: str, width: int, first: str = "", later: str = "") -> str:
     return "\n".join(lines).replace("\u00a0", " ")
 
 
-class Output(io.TextIOWrapper):
-    """A standard stream that escapes what its encoding lacks, and whose reader may go away.
+class _Stream(io.FileIO):
+    """A standard stream: once it cannot be written, what follows goes nowhere.
 
-    After a broken pipe, as with ``| head``, what follows is dropped and the command runs to its end, so that
-    its exit code is its own. Any other failure is an ``OutputError``.
+    After a broken pipe, as with ``| head``, the command so runs to its end and its exit code is its own. Any
+    other failure of standard output is an ``OutputError``.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        file = open(stream.fileno(), "wb", closefd=False)  # noqa: SIM115
-        super().__init__(file, encoding=stream.encoding, errors="backslashreplace", line_buffering=True)
+    is_lost = False
 
-    def write(self, text: str) -> int:
-        """Write text."""
+    def write(self, data: Any) -> int:
+        """Write, and return how many bytes need not be written again."""
         try:
-            return super().write(text)
+            return len(data) if self.is_lost else super().write(data)
         except OSError as error:
-            self._lost(error)
-            return len(text)
+            self.is_lost = True
+            if error.errno != errno.EPIPE and self.fileno() == 1:
+                raise OutputError(f"standard output cannot be written: {error.strerror}") from None
+            return len(data)
 
-    def flush(self) -> None:
-        """Write what is buffered."""
-        try:
-            super().flush()
-        except OSError as error:
-            self._lost(error)
 
-    def _lost(self, error: OSError) -> None:
-        """Write to nowhere from now on, what is still buffered included."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())
-        os.close(nowhere)
-        if error.errno != errno.EPIPE and self.fileno() == 1:
-            raise OutputError(f"standard output cannot be written: {error.strerror}")
+def lenient(stream: TextIO) -> TextIO:
+    """Return a stream in place of another, which escapes what its encoding lacks and may lose its reader."""
+    buffer = io.BufferedWriter(_Stream(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=True)
 
 
 def prepare_streams() -> None:
@@ -122,8 +113,8 @@ def prepare_streams() -> None:
         # A descriptor left free would become that of the next file opened, and receive our messages.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = Output(sys.stderr)
+    sys.stderr = lenient(sys.stderr)
     if sys.stdout is None:
         raise InputError("standard output", "closed", "nothing can be printed", "redirect it to /dev/null")
     sys.stdout.flush()
-    sys.stdout = Output(sys.stdout)
+    sys.stdout = lenient(sys.stdout)

@@ -13,15 +13,9 @@ from validate.terminal.streams import tell as tell
 
 _GAP = 2
 _STYLES = {
-    "holds": "green",
-    "met": "green",
-    "fails": "red",
-    "not met": "red",
-    "partly": "yellow",
-    "undecided": "yellow",
-    "censored": "yellow",
-    "undefined": "yellow",
-    "void": "yellow",
+    **dict.fromkeys(("holds", "met"), "green"),
+    **dict.fromkeys(("fails", "not met"), "red"),
+    **dict.fromkeys(("partly", "undecided", "censored", "undefined", "void"), "yellow"),
     "not tested": "dim",
 }
 """How a verdict or a state looks, by how it begins; the words say it too."""

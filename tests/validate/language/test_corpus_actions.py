@@ -168,7 +168,7 @@ def test_the_demo_runs_from_an_empty_folder(
         ),
         (["demo", "--device", "mps"], "cannot be used (no such device); use cpu or cuda"),
         (["demo", "--device", "cuda:999"], "device = 'cuda:999': cannot be used ("),
-        (["lean"], "choose one of predict, train"),
+        (["lean"], "one of predict, train"),
         ([], "needs ACTION"),
     ],
 )

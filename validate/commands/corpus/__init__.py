@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Literal
 
-from sim.config.language import Unit
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 
-ACTIONS = ("predict", "train", "compare", "embedding", "demo")
-"""Every action, a module of this package."""
+_TEXT, _RUNS = f"{__name__}.text", f"{__name__}.runs"
+ACTIONS = {"predict": _TEXT, "train": _RUNS, "compare": _RUNS, "embedding": _TEXT, "demo": _RUNS}
 
 
 class Options(CommandOptions):
@@ -37,33 +34,3 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Refuse an action that does not come first, which would have been run itself."""
     raise InputError("action", options.action, "comes after options", "give it as the first word")
-
-
-class TextOptions(CommandOptions):
-    """The options of the actions that read a text and train nothing."""
-
-    files: Annotated[tuple[Path, ...], Positional("FILE")]
-    """The corpus."""
-    field: tuple[str, ...] = ("text",)
-    """Keys or columns with the text; several are joined."""
-    documents: Unit = "paragraph"
-    """What a document is in a text file."""
-    tokenizer: Path | None = None
-    """The model's tokenizer.json of Hugging Face; else words in lower case, by falling frequency."""
-
-    def texts(self) -> Iterator[str]:
-        """Return the documents of the files, one after the other, and show how far the reading is."""
-        from sim.data.text import read_documents
-        from validate.progress import progress
-
-        part = 2**20  # Bytes, roughly: the step of the progress.
-        total = sum(path.stat().st_size for path in self.files if path.is_file())
-        with progress("reading MiB", -(-total // part)) as advance:
-            read = 0
-            for path in self.files:
-                for document in read_documents(path, fields=self.field, unit=self.documents):
-                    yield document
-                    read += len(document)
-                    while read >= part:
-                        advance()
-                        read -= part

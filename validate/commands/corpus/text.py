@@ -1,18 +1,110 @@
-"""anchorflow corpus embedding: the embeddings of checkpoints against what the counts of a text predict."""
+"""The actions of corpus that read a text and train nothing: predict, and embedding for a checkpoint."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from sim.config.language import Unit
 from theory import InputError
-from validate.commands.corpus import TextOptions
+from validate.commands.options import CommandOptions, Positional
 
 if TYPE_CHECKING:
     from validate.corpus.embedding import EmbeddingComparison
 
 
-class Options(TextOptions):
+class TextOptions(CommandOptions):
+    """The options of the actions that read a text and train nothing."""
+
+    files: Annotated[tuple[Path, ...], Positional("FILE")]
+    """The corpus."""
+    field: tuple[str, ...] = ("text",)
+    """Keys or columns with the text; several are joined."""
+    documents: Unit = "paragraph"
+    """What a document is in a text file."""
+    tokenizer: Path | None = None
+    """The model's tokenizer.json of Hugging Face; else words in lower case, by falling frequency."""
+
+    def texts(self) -> Iterator[str]:
+        """Return the documents of the files, one after the other, and show how far the reading is."""
+        from sim.data.text import read_documents
+        from validate.progress import progress
+
+        part = 2**20  # Bytes, roughly: the step of the progress.
+        total = sum(path.stat().st_size for path in self.files if path.is_file())
+        with progress("reading MiB", -(-total // part)) as advance:
+            read = 0
+            for path in self.files:
+                for document in read_documents(path, fields=self.field, unit=self.documents):
+                    yield document
+                    read += len(document)
+                    while read >= part:
+                        advance()
+                        read -= part
+
+
+class Predict(TextOptions):
+    """Predict, without training, how a language model with small initial weights arranges its tokens.
+
+    FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
+    across two documents; standard errors take documents as independent, and there have to be 40.
+
+    example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
+    """
+
+    vocabulary: int | None = None
+    """Keep this many of the most frequent tokens; others are <other>."""
+    context: int | None = None
+    """Cut documents into pieces of at most this many tokens."""
+    tokens: tuple[str, ...] = ()
+    """The words to compare, instead of the most frequent."""
+    top: int = 12
+    """How many of the most frequent words to compare."""
+    predictor: Literal["bigram", "marginal", "tied", "readout", "context"] = "bigram"
+    """What is compared: see docs/corpus.md."""
+    nearest: tuple[str, ...] = ()
+    """Words whose nearest neighbours to list."""
+    candidates: int = 500
+    """Neighbours are sought among this many of the most frequent words."""
+    out: Path | None = None
+    """Write prediction.json, prediction.html and the figures here."""
+
+
+def predict(options: Predict) -> int:
+    """Predict, print, and write if asked to."""
+    from sim.data.corpus import build_corpus
+    from sim.runs.outputs import OutputFolder
+    from validate.corpus.prediction import CorpusPrediction
+    from validate.terminal.tables import print_json, print_table, tell
+
+    if options.out is not None:
+        OutputFolder(options.out).check(("prediction.json", "prediction.html"), ("figures",))
+    how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
+    prediction = CorpusPrediction.of(
+        build_corpus(options.texts(), **how),
+        words=options.tokens,
+        top=options.top,
+        predictor=options.predictor,
+        nearest=options.nearest,
+        candidates=options.candidates,
+    )
+    if options.out is not None:
+        from validate.corpus.page import write_prediction  # It imports matplotlib and the report.
+
+        write_prediction(prediction, options.out)
+    if options.as_json:
+        print_json(prediction.to_json())
+        return 0
+    tell(prediction.headline())
+    for table in prediction.tables():
+        print_table(*table)
+    if options.out is not None:
+        print(f"written to {options.out / 'prediction.html'}")
+    return 0
+
+
+class Embedding(TextOptions):
     """Compare the embeddings of anyone's checkpoints with the prediction from the counts of a text.
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
@@ -45,7 +137,7 @@ class Options(TextOptions):
     """Seed of the shuffled texts, of the tokens drawn from a band, and of the intervals."""
 
 
-def run(options: Options) -> int:
+def embedding(options: Embedding) -> int:
     """Compare and print."""
     if (options.checkpoint is None) == (not options.checkpoints):
         problem = "needs either --checkpoint or --checkpoints"
@@ -70,7 +162,7 @@ def run(options: Options) -> int:
         folder.check(("series.json",), ("figures",))
     # A checkpoint that cannot be read is said at once, before a long text is read.
     first, *_ = [Checkpoint(path) for path in revisions]
-    embedding = first.matrix(options.tensor)
+    matrix = first.matrix(options.tensor)
     corpus = build_corpus(options.texts(), tokenizer=options.tokenizer)
     settings: dict[str, Any] = {
         "tokens": [corpus.token(word) for word in options.tokens],
@@ -79,7 +171,7 @@ def run(options: Options) -> int:
     found: EmbeddingComparison | EmbeddingSeries
     if options.checkpoint is not None:
         predictors = options.predictor or ("tied", "bigram")
-        found = compare_embedding(embedding, corpus, predictors=predictors, **settings)
+        found = compare_embedding(matrix, corpus, predictors=predictors, **settings)
     else:
         settings |= {"tensor": options.tensor, "predictors": options.predictor}
         found = compare_series(revisions, corpus, **settings)

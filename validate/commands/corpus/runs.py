@@ -1,0 +1,201 @@
+"""The actions of corpus that train GPT-2 and judge its runs: train, compare, and demo, which does both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from sim.config.language import CorpusSource, Layout, Unit, corpus_name
+from sim.config.presets import load_preset, merge, preset_names
+from sim.config.run import RunConfig, make_run_config
+from theory import InputError
+from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
+from validate.commands.train import print_runs
+
+if TYPE_CHECKING:
+    from sim import LanguageTask
+    from validate.corpus.comparison import LanguageComparison
+
+PRESETS = tuple(name for name in preset_names() if name.startswith("language-"))
+QUESTIONS = "questions.txt"
+TOY = "toy-facts.txt"
+TEXTS = 1200
+"""Questions, and toy texts, that are written."""
+SEQUENCES, FEWEST = 300, 50
+"""Sequences of each corpus that are drawn, and the fewest that a text of the user's may have."""
+CONTEXT = 96
+"""Tokens of a sequence: a window of the text, whatever its documents are."""
+
+
+class Train(TrainingOptions):
+    """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
+
+    Each FILE is a corpus with losses of its own, named after it; all have as many sequences. What is trained,
+    how long and how far it is are said as for anchorflow train, and Ctrl-C and --resume work alike.
+
+    example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
+    """
+
+    files: Annotated[tuple[Path, ...], Positional("FILE")]
+    """Text, JSON Lines or Parquet, a corpus each."""
+    field: tuple[str, ...] = ()
+    """Keys or columns with the text, in every file; else text, or those of PrOntoQA."""
+    documents: Unit = "paragraph"
+    """What a document is in a text file."""
+    tokenizer: Path | None = None
+    """A tokenizer.json of Hugging Face; else words in lower case."""
+    vocabulary: int | None = None
+    """Keep so many most frequent tokens; others are <other>."""
+    whole_vocabulary: bool = False
+    """Keep every token of the tokenizer, not only those that occur."""
+    context: int = 128
+    """Tokens of a sequence."""
+    sequences: int | None = None
+    """Sequences of each corpus; else what the smallest has, at most 500."""
+    layout: Layout = "cut"
+    """cut documents to the context, pad them and refuse longer ones, or pack them without padding."""
+    preset: str = Field(default="language-demo", description=f"Start from: {', '.join(PRESETS)}.")
+    out: Path = Path("runs/corpus")
+    """The folder that receives one run folder for each γ and seed."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where all members train together."""
+
+    @classmethod
+    def known_keys(cls) -> list[Option]:
+        """Return an option for every key of a language model's configuration but for task and data."""
+        config = make_run_config(load_preset("language-demo"))
+        return [key for key in options_of(config) if key.key != "task" and not key.key.startswith("data.")]
+
+
+def train(options: Train) -> int:
+    """Train, each file a corpus, and say where the runs are."""
+    from sim.data.language import make_language_task
+    from validate.training import train_with_progress
+
+    task = make_language_task(
+        [_source(file, options.field, options.documents) for file in options.files],
+        tokenizer="" if options.tokenizer is None else str(options.tokenizer),
+        length=options.context,
+        n_sequences=options.sequences,
+        **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
+    )
+    config = _configuration(task, options.preset, nested(options.keys))
+
+    runs = train_with_progress(config, options.out, options.execution())
+    print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
+    return 0
+
+
+def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") -> CorpusSource:
+    """Return the corpus in a file, under its name."""
+    from sim.data.text import fields_of
+
+    name, fields = corpus_name(str(file)), fields or fields_of(file)
+    return CorpusSource(name=name, files=(str(file),), fields=fields, documents=unit)
+
+
+def _configuration(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
+    """Return the configuration of a task: a preset's keys, and others over them."""
+    return make_run_config(merge(load_preset(preset), over) | {"task": task.model_dump(mode="json")})
+
+
+class Compare(CommandOptions):
+    """Say whether the losses of two corpora separate, and whether the text predicts its words' cosines.
+
+    RUN is a run folder of a language model on two corpora, or a folder of these. Runs that differ only in
+    the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
+    Predictions come from the sequences that each run trained on, and the control from the same sequences,
+    shuffled. The exit code is 1 if a condition fails.
+
+    example: anchorflow corpus compare runs/corpus --out runs/corpus-report
+    """
+
+    runs: Annotated[tuple[Path, ...], Positional("RUN")]
+    """Run folders, kept files, or folders that hold them."""
+    out: Path | None = None
+    """Write comparison.html, comparison.json and the figures here."""
+
+
+def compare(options: Compare) -> int:
+    """Compare, print, and write the page if asked to."""
+    from sim.runs.outputs import OutputFolder
+    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
+    from validate.judge.groups import group_runs
+
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
+        OutputFolder(options.out).check_holds_no_runs()
+    comparison = LanguageComparison.of(group_runs(options.runs))
+    return tell_and_write(comparison, options.out, as_json=options.as_json)
+
+
+def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json: bool) -> int:
+    """Print a comparison, write it if there is a folder for it, and return the exit code."""
+    from validate.corpus.comparison import NOT_LEARNED
+    from validate.terminal.tables import print_json, print_table, tell
+
+    if out is not None:
+        comparison.write(out)
+    if as_json:
+        print_json(comparison.to_json())
+        return int(comparison.fails)
+    for table in comparison.tables():
+        print_table(*table)
+    if not comparison.learned:
+        tell(NOT_LEARNED)
+    if command := comparison.missing_command():
+        print(f"what is missing: {command}")
+    if out is not None:
+        print(f"page: {out / 'comparison.html'}")
+    return int(comparison.fails)
+
+
+class Demo(TrainingOptions):
+    """Train a small GPT-2 on generated questions, in the form of PrOntoQA, beside a text, and judge.
+
+    γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
+    one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the
+    cosines of their words, which the text predicts before training. The exit code is 1 if a condition fails.
+
+    example: anchorflow corpus demo --out runs/corpus-demo
+    """
+
+    file: Annotated[Path | None, Positional("FILE")] = None
+    """The other text."""
+    out: Path = Path("runs/corpus-demo")
+    """The folder for the texts, the runs and the page."""
+    device: str = "cpu"
+    """Where to train: cpu, or cuda, where all members train together."""
+
+
+def demo(options: Demo) -> int:
+    """Write the texts, train, compare, judge."""
+    from sim import prontoqa_questions, toy_facts
+    from sim.data.language import make_language_task
+    from sim.runs.outputs import OutputFolder
+    from sim.training.launch import check_machine
+    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
+    from validate.judge.groups import group_runs
+    from validate.terminal.tables import say
+    from validate.training import train_with_progress
+
+    execution, folder, other = options.execution(), OutputFolder(options.out), options.file
+    # Here too, so that a device that cannot be had is refused before the texts are written.
+    check_machine(execution)
+    if other is not None:
+        n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
+        if n < FEWEST:
+            problem = f"has {n} sequences of {CONTEXT} tokens"
+            raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")
+    folder.check((*FILES, QUESTIONS, TOY), FOLDERS)
+    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in prontoqa_questions(TEXTS)) + "\n")
+    other = other or folder.write(TOY, "\n\n".join(toy_facts(TEXTS)) + "\n")
+    corpora = [_source(questions), _source(other)]
+    n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
+    task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
+    runs = train_with_progress(_configuration(task, "language-demo", {}), options.out, execution)
+    say("comparing prediction and observation, drawing figures")
+    return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
