@@ -28,10 +28,6 @@ Exit code: 0 success, 1 a verdict fails, 2 bad input or an output that cannot be
 written, 3 a process was killed and its run can be continued, 128 + n stopped by
 signal n, so 130 with Ctrl-C (nothing is lost)."""
 
-_RESUME = "; runs that were begun have a checkpoint: continue them with the same command and --resume"
-_ANEW = f" {NOT_BEGUN}; nothing to resume: give the same command again"
-_AGAIN = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
-
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
     """Run a command, after calling ``begin`` when all that it needs is imported; return its exit code."""
@@ -59,8 +55,11 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
 def _hint(words: Sequence[str], stop: BaseException) -> str:
     """Return how to continue what a command, or an action of ``corpus``, has not finished."""
     if {"train", "demo"} & {*words[:2]}:
-        return _ANEW if NOT_BEGUN in getattr(stop, "__notes__", ()) else _RESUME
-    return _AGAIN if words[:1] == ["sweep"] or "--run" in words else ""
+        if NOT_BEGUN in getattr(stop, "__notes__", ()):
+            return f" {NOT_BEGUN}; nothing to resume: give the same command again"
+        return "; runs that were begun have a checkpoint: continue them with the same command and --resume"
+    again = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
+    return again if words[:1] == ["sweep"] or "--run" in words else ""
 
 
 def _run(words: Sequence[str], begin: Callable[[], None]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.validate.figures.synthetic import make_observations
 from tests.validate.page import Page
-from validate.commands.compare import print_comparison
+from validate.commands.compare import print_report
 from validate.judge.groups import Setting, group_runs
 from validate.judge.lists import judge_demo
 from validate.report import Report
@@ -43,5 +43,5 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.Capture
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
     report = _bare(group_runs(runs))
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
-    print_comparison(report)
+    print_report(report, verbose=True)
     assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out

@@ -50,11 +50,11 @@ def run(options: Options) -> int:
     """Judge, after training what is missing if asked to."""
     from validate.judge.evidence import Evidence, studies_in
     from validate.judge.ledger import ledger
-    from validate.judge.presentation import to_json
+    from validate.judge.presentation import ROW_HEADER, answer_rows, paragraph, to_json
     from validate.judge.verdict import judge_claims
     from validate.observe import KEPT
     from validate.studies import load_study, study_names
-    from validate.terminal.tables import print_json, say
+    from validate.terminal.tables import print_json, print_table, print_text, say
 
     claims, places = ledger(options.numbers), studies_in(options.runs)
     if options.runs and not set(places) & set(study_names()):
@@ -80,22 +80,16 @@ def run(options: Options) -> int:
         if makeable:
             say(f"runs are missing; make them: anchorflow claims {' '.join(makeable)} --run")
     else:
-        _print_answer(document["claims"])
+        print_text([paragraph(document["claims"])])
+        where = "in: the main settings at which it holds, of those that were tested"
+        rows, notes = answer_rows(document["claims"]), [where, "everything else: --all"]
+        print_table("twelve statements of the paper", ROW_HEADER, rows, notes=notes)
     return int(any(finding.against_the_paper for finding in findings))
 
 
 def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
     """Return the studies that would have more runs for a claim if all that they define were trained."""
     return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
-
-
-def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
-    from validate.judge.presentation import ROW_HEADER, answer_rows, paragraph
-    from validate.terminal.tables import print_table, print_text
-
-    print_text([paragraph(claims)])
-    notes = ["in: the main settings at which it holds, of those that were tested", "everything else: --all"]
-    print_table("twelve statements of the paper", ROW_HEADER, answer_rows(claims), notes=notes)
 
 
 def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,6 @@ from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 
 if TYPE_CHECKING:
-    from validate.judge.answer import Answer
     from validate.report import Report
 
 
@@ -57,59 +55,45 @@ def run(options: Options) -> int:
     if options.as_json:
         print_json(report.to_json())
     else:
-        print_answers(report.answers, verbose=options.verbose)
-        if options.verbose:
-            print_comparison(report)
-        print_claims(report, verbose=options.verbose)
+        print_report(report, verbose=options.verbose)
         for name, file in zip(("report: ", "data:   "), files, strict=False):
             print(f"{name}{file}")
     return int(any(answer.verdict == "fails" for answer in report.answers))
 
 
-def print_answers(answers: Sequence[Answer], *, verbose: bool) -> None:
-    """Print each answer: a sentence, the verdict, what is missing, and the predictors ranked."""
+def print_report(report: Report, *, verbose: bool) -> None:
+    """Print each answer and its predictors ranked, and the paper's claims that these runs say anything of.
+
+    Verbose: every condition, and the early comparison over all pairs, one table per setting.
+    """
     from validate.judge.groups import early_text
+    from validate.judge.presentation import headline, is_measured, measured, states_text
     from validate.judge.ranking import RANKED_HEADER, ranking
+    from validate.report.rows import why_none_is_tested
     from validate.terminal.tables import print_table, tell
 
-    for answer in answers:
+    for answer in report.answers:
         tell(str(answer))
         if verbose and answer.outcomes:
             header = ["state", "measure", "mean [95 %]", "threshold"]
             print_table("every condition", header, [row[:-1] for row in answer.rows()])
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
-            print_table(title, list(RANKED_HEADER), [r.cells() for r in ranked])
-
-
-def print_comparison(report: Report) -> None:
-    """Print the early comparison over all pairs, one table per setting."""
-    from validate.judge.groups import early_text
-    from validate.terminal.tables import print_table
-
-    for setting in report.settings:
+            print_table(title, RANKED_HEADER, [r.cells() for r in ranked])
+    for setting in report.settings if verbose else ():
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
         print_table(title, header, report.early_table(setting.label))
-
-
-def print_claims(report: Report, *, verbose: bool) -> None:
-    """Print the claims that these runs say anything of, or how many they are."""
-    from validate.judge.presentation import headline, is_measured, measured, states_text
-    from validate.report.rows import why_none_is_tested
-    from validate.terminal.tables import print_table, tell
-
     tested = [c for c in report.claims() if is_measured(c)]
-    if not verbose:
-        if tested:
-            tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")
-        return
-    if not tested:
+    if tested and verbose:
+        rows = [
+            [str(c["number"]), c["name"], c["verdict"], states_text(c), *measured(headline(c))]
+            for c in tested
+        ]
+        header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
+        print_table("the paper's claims by these runs alone", header, rows)
+        tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+    elif verbose:
         tell(why_none_is_tested(report.nearest))
-        return
-    rows = [
-        [str(c["number"]), c["name"], c["verdict"], states_text(c), *measured(headline(c))] for c in tested
-    ]
-    header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
-    print_table("the paper's claims by these runs alone", header, rows)
-    tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+    elif tested:
+        tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +9,8 @@ from validate.commands.options import TrainingOptions
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig
-    from validate.judge.outcome import Outcome
 
 
-SEEDS = (0, 1, 2)
 EPOCHS = 100
 
 
@@ -37,7 +34,7 @@ def run(options: Options) -> int:
     from validate.judge.lists import judge_demo
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
-    from validate.terminal.tables import print_json, say
+    from validate.terminal.tables import print_json, print_table, print_text, say
     from validate.training import train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)
@@ -54,7 +51,12 @@ def run(options: Options) -> int:
     if options.as_json:
         print_json(report.to_json())
     else:
-        print_verdicts(outcomes)
+        judged = [outcome for outcome in outcomes if outcome.condition.role == "endpoint"]
+        held = sum(outcome.state == "holds" for outcome in judged)
+        title = f"{held} of {len(judged)} statements hold: Emb-MLP, {EPOCHS} epochs, 3 seeds for each γ"
+        rows = [[o.claim.name, str(o.estimate), o.condition.asked, o.state] for o in judged]
+        print_table(title, ["statement", "mean [95 %]", "needs", "verdict"], rows)
+        print_text([f"{o.claim.name}: {o.condition.what}, γ = {o.condition.contrast}" for o in judged])
         print(f"report: {page}\ndata:   {data}")
     return int(any(outcome.state == "fails" for outcome in outcomes))
 
@@ -64,22 +66,5 @@ def demo_config() -> RunConfig:
     from sim.config.run import RunConfig, TrainingConfig
     from validate.judge.condition import LARGE, SMALL
 
-    return RunConfig(
-        init_rates=(SMALL, LARGE), seeds=SEEDS, training=TrainingConfig(epochs=EPOCHS, evaluate_every=10)
-    )
-
-
-def print_verdicts(outcomes: Sequence[Outcome]) -> None:
-    """Print how many statements hold, every endpoint with its verdict, and what was measured."""
-    from validate.terminal.tables import print_table, print_text
-
-    judged = [outcome for outcome in outcomes if outcome.condition.role == "endpoint"]
-    held = sum(outcome.state == "holds" for outcome in judged)
-    runs = f"Emb-MLP, {EPOCHS} epochs, {len(SEEDS)} seeds for each γ"
-    rows = [[o.claim.name, str(o.estimate), o.condition.asked, o.state] for o in judged]
-    print_table(
-        f"{held} of {len(judged)} statements hold: {runs}",
-        ["statement", "mean [95 %]", "needs", "verdict"],
-        rows,
-    )
-    print_text([f"{o.claim.name}: {o.condition.what}, γ = {o.condition.contrast}" for o in judged])
+    training = TrainingConfig(epochs=EPOCHS, evaluate_every=10)
+    return RunConfig(init_rates=(SMALL, LARGE), seeds=(0, 1, 2), training=training)

@@ -25,12 +25,9 @@ def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Valu
     """Return the options of a command that are given; where help is asked for, print it and leave."""
     own, keys = own_options(options), options.known_keys()
     by_key = {option.key: option for option in [*own, *keys]}
-    parser, hyphened = (
-        parser_of(command, options, by_key.values()),
-        [_hyphened(argument) for argument in arguments],
-    )
+    parser = parser_of(command, options, by_key.values())
     try:
-        texts, rest = parser.parse_known_intermixed_args(hyphened)
+        texts, rest = parser.parse_known_intermixed_args([_hyphened(argument) for argument in arguments])
     except argparse.ArgumentError as error:
         problem = "takes no value" if "explicit" in error.message else "needs a value"
         raise InputError("option", error.argument_name, problem, "see --help") from None
@@ -149,8 +146,6 @@ def import_first(arguments: Sequence[str]) -> None:
         sys.path.insert(0, str(path.resolve().parent))
     try:
         importlib.import_module(path.stem if path.suffix == ".py" else name)
-    except InputError:
-        raise
     except Exception as error:
         problem = f"cannot be imported: {type(error).__name__}: {error}"
         raise InputError("import", name, problem, "mend it, or name another file") from error

@@ -57,14 +57,14 @@ def run(options: Options) -> int:
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     count = process_count(options.workers)
-    found = [_summary(study, options.root, folder, count, measure=bool(options.names)) for study in studies]
+    found = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
         print_json(found)
         return 0
     rows = []
     for each in found:
         left = each["seconds_left"]
-        time = "name the study" if left is None else duration(left) if left else ""
+        time = "–" if left is None else duration(left) if left else ""
         states = ", ".join(f"{each[state]} {state}" for state in _STATES if each[state])
         rows.append([each["name"], each["purpose"], f"{each['kept']}/{each['total']}", states, time])
     notes = (
@@ -82,20 +82,15 @@ def run(options: Options) -> int:
 _STATES = ("complete", "unfinished", "diverged", "missing")
 
 
-def _summary(study: Study, root: Path, folder: Path, count: int, *, measure: bool) -> dict[str, Any]:
-    """Return a study's runs, its counts, and the time that its missing runs will take, as far as known."""
+def _summary(study: Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
+    """Return a study's runs, its counts, and the time that its missing runs will take, as others took."""
     from validate.studies import members_of, states_of
 
     states = states_of(study, members_of(study, root), folder)
-    left = [s.member for s in states if s.state in ("missing", "unfinished")]
+    left = sum(s.state in ("missing", "unfinished") for s in states)
     known = [s.seconds for s in states if s.seconds is not None]
-    seconds = None if left else 0.0
-    if left and known:
-        seconds = -(-len(left) // count) * sum(known) / len(known)
-    elif left and measure:
-        from validate.studies import cost_of  # It imports torch.
-
-        seconds = cost_of(left, count).seconds
+    mean = sum(known) / len(known) if known else None
+    seconds = 0.0 if not left else None if mean is None else -(-left // count) * mean
     return {
         "name": study.name,
         "purpose": study.purpose,

@@ -129,22 +129,19 @@ def _begun(folder: Path) -> dict[Path, MemberConfig]:
     from sim.runs.folder import read_config
     from sim.runs.run import find_runs
 
-    members = [member for plan in _plans(folder) for member in make_run_config(plan).members()]
+    plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
+    members = [member for plan in plans for member in make_run_config(plan).members()]
     planned = {folder / member.name: member for member in members}
     begun = [path for path in find_runs([folder]) if not planned or path != folder]
     return planned | {path: read_config(path) for path in begun}
-
-
-def _plans(folder: Path) -> list[Any]:
-    """Return the configurations that were to be trained into a folder."""
-    return list(load_json(folder / PLAN)) if is_file(folder / PLAN) else []
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import write_json, writing
 
-    plans, plan = _plans(folder), config.model_dump(mode="json")
+    plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
+    plan = config.model_dump(mode="json")
     if plan not in plans:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from validate.studies.study import load_study as load_study
     from validate.studies.study import members_of as members_of
     from validate.studies.study import study_names as study_names
-    from validate.studies.training import cost_of as cost_of
     from validate.studies.training import run_study as run_study
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sim.training.cost import Cost, cost_of_runs
 from sim.training.execution import Execution
-from sim.training.launch import epochs_left, train_members
+from sim.training.launch import train_members
 from theory import InputError
 from theory.checked import checked
 from theory.reading import PathLike, as_path
@@ -63,9 +62,3 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
         with announced(planned, execution) as report:
             train_members(list(planned.values()), list(planned), execution, report=report)
     return [m for m in members if run_state(m) == "diverged"]
-
-
-def cost_of(members: Sequence[StudyMember], workers: int) -> Cost:
-    """Return what training some runs will cost, from a few steps on throw-away state on this machine."""
-    runs = [(m.config, epochs_left(m.config, m.path)) for m in members]
-    return cost_of_runs(runs, Execution(workers=workers))
