@@ -22,21 +22,25 @@ from tests.validate.figures.synthetic import make_observations
 from tests.validate.page import Page
 from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate import ledger
+from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
 from validate.judge.groups import Setting, group_runs
+from validate.judge.lists import judge_demo
 from validate.judge.rungs import STEPS, rung_distances
 from validate.judge.stats import over_seeds
 from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import from_uniform
 from validate.report import Report
-from validate.report.figures import MOST_SETTINGS, paper_figures
+from validate.report.figures import MOST_SETTINGS, NotDrawn, paper_figures
+from validate.report.page import page, render
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
 
 SCHEMAS = Path(validate.__file__).parent / "schemas"
 SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())
 MOST_BYTES = 4e6
+MARKUP = '<script>alert("x")</script> & <b>'
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +217,32 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
     assert (sources["data.n_sequences"], sources["data.source"]) == ("sibling", "user")
     shown = {name: {"paper": "printed"}.get(source, source) for name, source in sources.items()}
     assert {row[0]: row[2] for row in setting_rows(odd)} == shown
+
+
+def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Report:
+    """Return a report without rows or figures, which costs nothing to draw."""
+    return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]
+
+
+def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
+    outcome = judge_demo(settings)[0]
+    marked = dataclasses.replace(outcome, claim=dataclasses.replace(outcome.claim, statement=MARKUP))
+    named = [dataclasses.replace(setting, label=MARKUP) for setting in settings]
+    report = _bare(named, MARKUP, outcomes=[marked], not_drawn=[NotDrawn(3, MARKUP, MARKUP)])
+    text = render(report=report)
+    assert "<script" not in text
+    assert "<b>" not in text
+    # The title twice, the verdict's claim, two cells of the figure, and each setting where it stands.
+    assert text.count("&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt; &amp; &lt;b&gt;") >= 7
+    assert Page(text).open == []
+
+
+def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its rows have each run at its own; the largest of them is not that of all."""
+    runs = [make_observations("emb-mlp", seed=seed) for seed in (0, 1)]
+    for line in runs[1].metrics:
+        line["accuracy"]["rsn_train"] = line["epoch"] / 14
+    report = _bare(group_runs(runs))
+    assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
+    print_report(report, verbose=True)
+    assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out

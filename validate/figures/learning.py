@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
+from scipy.special import entr
 
 from theory import InputError, Task, label_distribution
 from validate.figures.panels.curves import Curve, Curves
@@ -31,31 +32,16 @@ def accuracy_curves(
 ) -> Curves:
     """Return a setting's accuracy, or loss in nats, on each data set over epochs.
 
-    Parameters
-    ----------
-    setting : Setting
-    measure : {"accuracy", "loss"}, optional
-    parts : mapping, optional
-        The data sets to show, with the name and the look of each.
-    levels : mapping, optional
-        Horizontal lines of the theory.
-    title : str, optional
-        By default the setting's label.
-    log : bool, optional
-        Whether a loss is drawn on a logarithmic axis.
-    each : bool, optional
-        Draw each seed, as where few are, in place of an interval that would hide seeds that disagree.
-    xscale : str, optional
-        As in ``Curves``.
+    ``parts`` are the data sets to show, with the name and the look of each; ``title`` is by default the
+    setting's label; ``log`` draws a loss on a logarithmic axis; the others are those of ``Curves``.
     """
     metrics = [run.metrics for run in setting.runs]
     have = [part for part in parts if part in metrics[0][0][measure]]
     if not have:
         raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
-    each_end = [lines[-1]["epoch"] for lines in metrics]
     if any([m["epoch"] for m in lines] != [m["epoch"] for m in metrics[0]] for lines in metrics):
-        ends = ", ".join(f"seed {s} at {end:g}" for s, end in zip(setting.seeds, each_end, strict=True))
-        problem = f"end at different epochs ({ends}), as training.patience allows"
+        each_end = ", ".join(f"{lines[-1]['epoch']:g}" for lines in metrics)
+        problem = f"seeds end at different epochs ({each_end}), as training.patience allows"
         raise InputError("runs", setting.label, problem, "give runs of one length, or one seed")
     within = SHARE if measure == "accuracy" else SIZE
     epochs = np.array([line["epoch"] for line in metrics[0]], dtype=np.float64)
@@ -95,7 +81,7 @@ def unlearned_levels(task: Task) -> dict[str, float]:
     entropies = []
     for mapping in (m for m in task.mappings if m.is_table):
         rows = np.array([label_distribution(task, s, held_out=True) for s in mapping.anchors])
-        entropies.append(np.mean([-(p[p > 0] * np.log(p[p > 0])).sum() for p in rows]))
+        entropies.append(entr(rows).sum(axis=1).mean())
     return {"memory: only the label distribution known": float(np.mean(entropies))} if entropies else {}
 
 

@@ -187,7 +187,6 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) ->
         ({"embedding": "wpe.weight"}, "embedding"),
         ({"embedding": "none"}, "embedding"),
         ({"ranks": ["none*"]}, "ranks"),
-        ({"every": 0}, "every"),
         ({"data": Task.paper()}, "embedding"),
     ],
 )

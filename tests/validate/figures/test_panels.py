@@ -9,7 +9,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 from scipy import stats
 
-from tests.validate.figures.synthetic import make_observations, several
+from tests.validate.figures.synthetic import make_observations
 from theory import label_distribution, marginal_distribution, off_diagonal
 from validate.figures import (
     Curve,
@@ -25,7 +25,6 @@ from validate.figures import (
 )
 from validate.figures.embedding import LOOKS
 from validate.figures.panels.panel import marks_text, seeds_text
-from validate.figures.paper.attention import attention_lines, attention_map
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
 from validate.judge.groups import Setting
@@ -136,17 +135,6 @@ def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
         ("reasoning anchors", task.reasoning_anchors),
     ):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
-
-
-def test_the_first_attention_is_a_mean_over_seeds_beside_one_over_i() -> None:
-    (setting,) = group_runs(several("transformer", (0.8,)))
-    matrix = np.mean([run.at("first_attention", 2) for run in setting.runs], axis=0)
-    shown = attention_map(setting, 2)
-    below = np.tril(np.ones_like(matrix)) > 0
-    np.testing.assert_allclose(shown.values[below], matrix[below])
-    assert np.isnan(shown.values[~below]).all()
-    assert (shown.x[0], shown.y[0]) == ("attended position j", "position i")
-    assert attention_lines(setting, 2).curves
 
 
 def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) -> None:

@@ -114,10 +114,8 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
     [
         (3, [], "none for Fig. 3"),
         (4, "transformer", "about the Emb-MLP"),
-        (5, "emb-mlp", "about Transformers"),
         (8, "emb-mlp", "none has several memory mappings"),
         (16, "transformer", r"about Transformers without norm \(--model\.norm none\)"),
-        (17, "emb-mlp", "about Transformers"),
     ],
 )
 def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, problem: str) -> None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sim import Run
+from sim import Run, make_run_config
+from sim.data.corpus import Corpus
 from sim.data.language import END
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations
 from theory import corpus_counts, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
-from validate.figures.paper import FIGURES, draw_figure
+from validate.figures.paper import draw_figure
 from validate.judge.measures import language
-from validate.observe import Observations
+from validate.observe import Observations, observe
+from validate.observe.language import SHOWN, most_frequent
+from validate.observe.store import read_kept
+from validate.observe.words import shown_words
+from validate.studies import Study, keep
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(
@@ -120,16 +126,6 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     assert f"{seeds_text(likeness, (-1, 1))} at γ = 0.8" in row.says
 
 
-def test_the_means_of_fig_7_are_those_of_each_seed_s_own_early_snapshot() -> None:
-    """The mean cosines are 0, 0.1 and 0.2 at epochs 0, 1 and 4, and more by 0.01 for the second seed."""
-    first, second = (make_language_observations(seed=seed) for seed in (0, 1))
-    soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
-    late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
-    caption = FIGURES[7].build([soon, late]).caption
-    assert f"at that snapshot: prontoqa {seeds_text([0.1, 0.21], (-1, 1))}, " in caption
-    assert "below their tokens' entropy. " in caption
-
-
 def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:
     """Nothing is predicted at the start (four standard errors of 780 pairs), and something after training."""
     for run in observed:
@@ -148,3 +144,23 @@ def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> N
         gain = language.correlation_gain(run, "toy", "marginal", centred=centred)
         assert gain == pytest.approx(own - control)
     assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
+
+
+@pytest.mark.parametrize("n", [SHOWN - 1, SHOWN, SHOWN + 1, SHOWN + 9])
+@pytest.mark.parametrize("end", [0, 5, None])
+def test_as_many_as_are_shown_by_falling_frequency(n: int, end: int | None) -> None:
+    tokens = np.repeat(np.arange(n, dtype=np.int32), np.arange(n, 0, -1))
+    words = tuple(END if i == end else f"word {i}" for i in range(n))
+    found = most_frequent(Corpus(tokens, np.array([len(tokens)]), words))
+    assert found.tolist() == [i for i in range(n) if i != end][:SHOWN]
+
+
+def test_kept_runs_have_the_words_of_their_folders(language_runs: list[Run], tmp_path: Path) -> None:
+    plain = language_runs[0].config.model_dump(mode="json", exclude={"seed", "init_rate"})
+    config = make_run_config(plain | {"init_rates": [0.3, 0.8], "seeds": [0, 1]})
+    study = Study("tiny", "Two corpora.", {None: config})
+    (tmp_path / "tiny").symlink_to(language_runs[0].path.parent)
+    files = keep(study, tmp_path, tmp_path / "kept")
+    assert len(files) == len(language_runs)
+    for run, file in zip(language_runs, files, strict=True):
+        assert shown_words(read_kept(file)) == shown_words(observe(run)) != {}

@@ -33,20 +33,19 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
     ranges = of_kind([o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)], KINDS)
     compared = _longest(of_kind(windows, KINDS))
     rows = [_mapping_curves(setting) for setting in compared]
-    when: dict[str, list[str]] = {}
     for setting in ranges:
-        epoch, why = _early(setting)
-        name = model_name(setting, rate=True)
-        when.setdefault(why, []).append(name)
+        epoch, name = _early(setting), model_name(setting, rate=True)
         title = f"B  {name}: outputs at epoch {epoch}, memory accuracy up to {_accuracy(setting, epoch):.3f}"
         last = setting is ranges[-1]
         rows.append(PanelRow(title, _outputs(setting, epoch), share_y=title, legend=last, height=1.75))
     if not rows:
         problem, remedy = "none has several memory mappings", "give runs of Fig. 8's tasks"
         raise InputError("runs", len(observations), problem, remedy)
-    each = "; ".join(f"for {' and '.join(own)} " * (len(when) > 1) + why for why, own in when.items())
     first = "A: loss and accuracy of memory mappings whose label distributions differ. " * bool(compared)
-    second = f"B: the mean output for each memory mapping beside its label distribution, {each}."
+    second = (
+        "B: the mean output for each memory mapping beside its label distribution, at the last snapshot "
+        f"before memory accuracy passes {EARLY_ACCURACY:g}, or the first or last of all."
+    )
     caption = first + second * bool(ranges)
     return Sheet("fig08_label_distributions", caption, about([*compared, *ranges]), rows)
 
@@ -88,15 +87,11 @@ def _outputs(setting: Setting, epoch: int) -> list[Curves]:
     return panels
 
 
-def _early(setting: Setting) -> tuple[int, str]:
-    """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start; and why."""
+def _early(setting: Setting) -> int:
+    """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
     after = [e for e in setting.epochs() if e > 0]
-    passed = next((i for i, e in enumerate(after) if _accuracy(setting, e) >= EARLY_ACCURACY), None)
-    if passed is None:
-        return after[-1], f"at the end, as memory accuracy stays below {EARLY_ACCURACY:g}"
-    if passed == 0:
-        return after[0], f"at the first snapshot, where memory accuracy is already above {EARLY_ACCURACY:g}"
-    return after[passed - 1], f"at the last snapshot before memory accuracy passes {EARLY_ACCURACY:g}"
+    passed = next((i for i, e in enumerate(after) if _accuracy(setting, e) >= EARLY_ACCURACY), len(after))
+    return after[max(passed - 1, 0)]
 
 
 def _accuracy(setting: Setting, epoch: int) -> float:
