@@ -24,7 +24,6 @@ from validate.judge.verdict import Finding
 from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS
 from validate.progress import track
-from validate.report.equations import equations_behind
 from validate.report.figures import (
     NotDrawn,
     draw_cosines,
@@ -36,6 +35,7 @@ from validate.report.figures import (
 )
 from validate.report.page import render
 from validate.report.picture import picture
+from validate.report.rows import equations_behind
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""

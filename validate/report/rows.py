@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from theory.checked import checked
 
 if TYPE_CHECKING:
     from validate.judge.given import Match
@@ -13,6 +17,8 @@ if TYPE_CHECKING:
 
 _MOST_TOLD = 5
 """Settings that one sentence names."""
+_EQUATIONS = Path(__file__).with_name("equations.json")
+"""Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
 def summary(settings: Sequence[Setting]) -> str:
@@ -93,3 +99,28 @@ def versions(settings: Sequence[Setting], made: dict[str, Any]) -> list[str]:
         texts = dict.fromkeys(", ".join(f"{name} {v}" for name, v in own.items()) for own in each)
         sentences.append(f"Versions, {whose}: {' | '.join(texts)}.")
     return sentences
+
+
+@checked
+def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the equations that some functions compute, in the order of the paper.
+
+    Parameters
+    ----------
+    functions : iterable of str
+        Names as "theory.label_distribution".
+
+    Returns
+    -------
+    list of dict
+        equation, says, functions, derivation (its name for ``anchorflow derive``, or None), largest_error
+        (the largest that the tests saw, or None) and standing (what such an error means).
+    """
+    used = set(functions)
+    return [row for row in _equations() if used.intersection(row["functions"])]
+
+
+@cache
+def _equations() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
+    return found
