@@ -55,14 +55,6 @@ def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
 
 
-def test_verdicts_are_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = _printed(monkeypatch, 80)
-    assert "\x1b[33mpartly" in text
-    assert "\x1b[31mfails" in text
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[3" not in _printed(monkeypatch, 80)
-
-
 @given(
     st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -21,6 +21,18 @@ def test_a_key_is_on_or_off(tmp_path: Path) -> None:
     for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
         config = configuration_of(parse("train", Options, [str(file), *arguments]))
         assert config.data.shuffle_labels is expected
+
+
+def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text("[model]\nd_m = 8\n")
+    kind = ["--model.kind=transformer", "--model.d-k", "4", "--model.tensor-init-rates", "W_U", "0.5"]
+    for more in ([], ["--preset", "paper-emb-mlp"]):
+        model: Any = configuration_of(parse("train", Options, [str(file), *kind, *more])).model
+        assert (model.kind, model.d_m, model.d_k) == ("transformer", 8, 4)
+        assert model.tensor_init_rates == {"W_U": 0.5}
 
 
 def test_options_come_in_any_order_and_with_either_hyphen() -> None:
@@ -55,7 +67,6 @@ def test_values_have_the_types_of_their_keys() -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["tra"], ["train"]),
         (["train", "--training.epo"], ["--training.epochs"]),
         (["train", "--kernels", ""], ["auto", "torch", "compiled"]),
         (["train", "--out", "fol"], ["folder"]),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,8 +15,8 @@ from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate.cli import main
 from validate.commands.study import _summary
-from validate.observe import KEPT, kept
-from validate.observe.store import kept_file, read_kept
+from validate.observe import kept
+from validate.observe.store import read_kept
 from validate.studies import (
     MemberState,
     Study,
@@ -128,41 +126,15 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, t
     [
         ('purpose = "Two models on a tiny task."', "", "purpose = None: not a text; write purpose"),
         ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of names"),
-        ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.8" = "gram" }', "not a list of names"),
         ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
-        ("[variants.mlp]", '[variants."m/lp"]', "not a plain name"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),
-        ("[variants.mlp]", "[variants]\nmlp = 3", "not a table"),
-        ("seeds = [0]", "seed = [0]", "unknown key"),
         ("seeds = [0]", 'presett = "cpu"', "key = 'presett': unknown key; did you mean 'preset'"),
-        ("seeds = [0]", 'seeds = [0]\npreset = "nosuch"', "preset = 'nosuch'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         _edited(tmp_path, (old, new))
-
-
-def test_a_folder_of_runs_is_no_study_and_the_command_that_shows_it_is_named(runs: list[Run]) -> None:
-    folder = runs[0].path.parent
-    for named in (folder, folder.parent):
-        said = f"a folder of runs, not a study; .*table {folder} or anchorflow compare {folder}"
-        with pytest.raises(InputError, match=said):
-            load_study(named)
-
-
-def test_complete_runs_are_not_trained_again(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = load_study(trained / "tiny.toml")
-    states = states_of(study, members_of(study, trained), trained / "kept-nowhere")
-    assert [(s.state, s.kept) for s in states] == [("complete", False)] * 4
-    assert all(s.seconds is not None and s.seconds > 0 for s in states)
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise AssertionError("nothing is left to train")
-
-    monkeypatch.setattr("validate.studies.training.train_members", refuse)
-    assert run_study(study, trained, workers=1) == []
 
 
 def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> None:
@@ -263,21 +235,6 @@ def test_patterns_choose_by_variant_and_gamma_and_metrics_stay(
     )
     assert [set(run.arrays) for run in found] == expected
     assert all(run.metrics for run in found)
-
-
-@pytest.mark.parametrize("name", study_names())
-def test_every_pattern_of_the_package_s_studies_fits_an_observable(name: str) -> None:
-    """By the kept runs, where there are any."""
-    study = load_study("search-small" if name == "search-small-long" else name)
-    assert load_study(name).keep == study.keep
-    one_each = {
-        (m.variant, study.kept_at(m.config.init_rate)): file
-        for m in members_of(study)
-        if (file := kept_file(study.name, m.variant, m.config, KEPT)).exists()
-    }
-    for (_, patterns), file in one_each.items():
-        arrays = read_kept(file).arrays
-        assert [p for p in patterns if not any(fnmatchcase(found, p) for found in arrays)] == [], file
 
 
 def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, tmp_path: Path) -> None:

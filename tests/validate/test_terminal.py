@@ -64,17 +64,6 @@ def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, c
     assert max(map(len, shown.lines)) <= columns
 
 
-def test_a_training_outside_a_terminal(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
-    assert main(_epochs(20)) == 0
-    out, err = capsys.readouterr()
-    assert "\x1b" not in out + err
-    assert err.startswith("runs: 2, epochs in all: 40")
-    assert len(err.splitlines()) <= 3
-
-
 @pytest.mark.parametrize(
     ("shell", "code", "words"),
     [

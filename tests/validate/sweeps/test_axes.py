@@ -9,7 +9,6 @@ import pytest
 from sim import MemberConfig, RunConfig
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
-from validate.studies.axes import keys_of_sections, override
 from validate.sweeps import load_sweep, run_name
 
 
@@ -55,15 +54,6 @@ def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
 def test_axes_that_make_no_sense_are_refused_by_name(tmp_path: Path, axes: str, named: str) -> None:
     with pytest.raises(InputError, match=named):
         members(tmp_path, axes)
-
-
-def test_a_name_of_two_sections_needs_its_section() -> None:
-    ends = [path.partition(".")[2] for path in keys_of_sections()]
-    twice = {end for end in ends if ends.count(end) > 1}
-    assert all(end in ("length", "vocab_size", "source") or end not in twice for end in ends)
-    for end in twice:
-        with pytest.raises(InputError, match="write the section too"):
-            override(end, 3, {})
 
 
 def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:

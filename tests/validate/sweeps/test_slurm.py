@@ -76,20 +76,6 @@ def test_ctrl_c_cancels_the_tasks_and_the_same_command_finishes(
     assert (tmp_path / "table.csv").read_text() == serial
 
 
-def test_a_killed_task_is_named_and_the_same_command_finishes(toy: Path, serial: str, tmp_path: Path) -> None:
-    line = ("sweep", str(toy), "--out", str(tmp_path), *ON_SLURM)
-    process = command(*line)
-    wait_for(lambda: holders(tmp_path))
-    os.kill(holders(tmp_path)[0][1], signal.SIGKILL)
-    _, said = end_of(process, 900)
-    assert process.returncode == 3, said
-    assert "gave no result" in said
-    again = command(*line)
-    _, said = end_of(again, 900)
-    assert again.returncode == 0, said
-    assert (tmp_path / "table.csv").read_text() == serial
-
-
 def queue() -> list[str]:
     line = ["squeue", "--noheader"]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
