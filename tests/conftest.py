@@ -13,16 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-import theory
 from tests.equation_errors import Errors, add, why_refused, write
-from tests.shapes import hold_to_shapes
 
 # SymPy reads this when it is first imported; with its own 1000 entries it does a sixth of the work again.
 os.environ.setdefault("SYMPY_CACHE_SIZE", "100000")
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
 settings.load_profile("default")
-hold_to_shapes(theory)
 # Killed processes leave what the kernel has, and no test cuts the power: waiting for the disk proves nothing.
 os.fsync = lambda fd: None
 

@@ -196,7 +196,7 @@ class Reach:
         """How many lines each test reaches."""
         files = [str(Path(name).relative_to(self.copy)) for name in self.data.measured_files()]
         lines = (found for file in files for found in self.contexts(file).values())
-        return Counter(context.partition("|")[0] for found in lines for context in found)
+        return Counter(context.rpartition("|")[0] for found in lines for context in found)
 
     def tests_of(self, fault: Fault) -> list[str]:
         """Return the tests that a fault can concern, those first that are likeliest to see it.
@@ -208,7 +208,7 @@ class Reach:
         found = {context for line in fault.lines for context in reached.get(line, [])}
         if found == {""}:
             found = {context for contexts in reached.values() for context in contexts}
-        tests = {context.partition("|")[0] for context in found} - {""}
+        tests = {context.rpartition("|")[0] for context in found} - {""}
         shared = {c.partition("::")[0] for c in found if c.endswith("|setup")}
         tests |= {test for test in self.breadth if test.partition("::")[0] in shared}
         recorded = "tests/golden/test_golden.py"

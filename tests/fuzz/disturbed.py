@@ -1,4 +1,4 @@
-"""Commands in whose way something stands: foreign files, lost ones, edited outputs, remedies."""
+"""Commands in whose way something stands: lost or foreign files, edited outputs; and remedies, followed."""
 
 from __future__ import annotations
 
@@ -66,31 +66,6 @@ def workplace(folder: Path) -> Iterator[None]:
             yield
     finally:
         shutil.rmtree(copy)
-
-
-LIKE_TEMPORARIES = (
-    *(".thesis.json.20261123", ".metrics.jsonl.abcdefgh", ".epoch_000001.safetensors.abcd1234"),
-    *(".anchorflow-tmp-notes", f".anchorflow-tmp-{'0' * 31}", f".anchorflow-tmp-{'A' * 32}", "tmpa1b2c3d4"),
-    *(".gamma0.8_seed0.lock", "config.json.tmp", "metrics.jsonl.part", "epoch_000001.safetensors~", ".nfs01"),
-    *("snapshots/epoch_1.safetensors", "checkpoints/step_1.safetensors", "planned.json", "table.csv"),
-)
-
-
-def names_like_temporaries(folder: Path) -> Iterator[Case]:
-    """Files of others whose names look like what a killed program leaves: no command may touch them."""
-    for name in LIKE_TEMPORARIES:
-        for place in (Path("out"), RUN, Path("swept")):
-            for action in (TRAIN, RESUME, OVERWRITE, ("train", "--resume", "out"), ("table", "out"), SWEEP):
-                yield partial(_beside, folder, place / name, action)
-
-
-def _beside(folder: Path, file: Path, action: tuple[str, ...]) -> Ending:
-    with workplace(folder):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(FOREIGN)
-        ending = ran(action)
-        is_whole = file.is_file() and file.read_bytes() == FOREIGN
-        return ending.of(f"{ending.case} beside {file}", "" if is_whole else "deletion")
 
 
 IDENTITY = (

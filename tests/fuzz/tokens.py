@@ -1,4 +1,4 @@
-"""Tokens that steer a terminal, break a page or are no LaTeX, and tokenizers that are unusual but legal."""
+"""Tokens that steer a terminal, break a page or are no LaTeX."""
 
 from __future__ import annotations
 
@@ -88,56 +88,3 @@ def faults(suffix: str, text: str) -> Iterator[str]:
         json.loads(text)
     elif re.search(r"<script>alert|<b>", text):
         yield "markup of a token"
-
-
-def _model(kind: str, vocabulary: Any, **options: Any) -> dict[str, Any]:
-    return tokenizer({}, model={"type": kind, "vocab": vocabulary} | options)
-
-
-def _words(**numbers: int) -> dict[str, Any]:
-    return _model("WordLevel", {"[UNK]": 0} | numbers, unk_token="[UNK]")
-
-
-def _added(number: int, content: str) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": number, "content": content, "special": True, **flags}
-
-
-USUAL = _words(dog=1, cat=2, sees=3, a=4, fox=5)
-LETTERS = {letter: i for i, letter in enumerate("dogcatsefxhil")}
-PIECES = [["dog", -1.0], ["cat", -1.5], ["sees", -2.0], ["a", -1.0], ["<unk>", -9.0]]
-PREFIX = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9}
-BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-CUT = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
-PAD = {"direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
-UNUSUAL: dict[str, dict[str, Any]] = {
-    "gaps in the numbers": _words(dog=7, cat=90, sees=1000),
-    "one token": _words(),
-    "no token": _model("WordLevel", {}, unk_token="[UNK]"),
-    "no unknown token": _model("WordLevel", {"dog": 0, "cat": 1}, unk_token="[none]"),
-    "a number of 10⁶": _words(dog=10**6, cat=1),
-    "a number of 10⁹": _words(dog=10**9, cat=1),
-    "a negative number": _words(dog=-1, cat=1),
-    "a number twice": _words(dog=1, cat=1, sees=2, a=3),
-    "a number beyond 32 bits": _words(dog=2**33, cat=1),
-    "added tokens beyond": USUAL | {"added_tokens": [_added(6, "fox"), _added(7, "hostile")]},
-    "an added token far beyond": USUAL | {"added_tokens": [_added(10**9, "far")]},
-    "two spellings of one text": _words(**{"dog": 1, "\x1b": 2, "\\x1b": 3, "cat": 4}),
-    "no pre-tokenizer": USUAL | {"pre_tokenizer": None},
-    "bytes": _model("BPE", LETTERS | {"Ġ": 13}, merges=[]) | {"pre_tokenizer": BYTES},
-    "unigram": _model("Unigram", PIECES, unk_id=4, byte_fallback=False),
-    "unigram without unknown": _model("Unigram", PIECES[:4], unk_id=None, byte_fallback=False),
-    "word pieces": _model("WordPiece", {"[UNK]": 0, "d": 1, "##og": 2, "cat": 3}, **PREFIX),
-    "cut short": USUAL | {"truncation": CUT},
-    "padded": USUAL | {"padding": PAD | {"strategy": {"Fixed": 50}}},
-    "nothing left": USUAL | {"normalizer": {"type": "Replace", "pattern": {"Regex": "."}, "content": ""}},
-    "dropout": _model("BPE", LETTERS | {"do": 13}, dropout=0.5, merges=[["d", "o"]]),
-}
-
-
-def unusual_tokenizers(folder: Path) -> Iterator[Case]:
-    """Tokenizers that the library reads, or nearly: used, or refused in a sentence."""
-    words = ["dog", "cat", "sees", "a", "fox", "hostile"]
-    for what, whole in UNUSUAL.items():
-        yield partial(_predicted, what, words, json.dumps(whole))
-    yield partial(_predicted, "nested without end", words, "[" * 10**5)

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 from tests.theory.flow_reference import parameters, relative, slope, small_example
-from theory import IDENTITY, AdamSettings, InputError, IntegrationError, adam_steps, adaptive_flow
+from theory import IDENTITY, AdamSettings, adam_steps, adaptive_flow
 from theory.flows.adaptive import moment_memory
 from theory.flows.gradient import token_gradient
 from theory.flows.gradient_noise import GradientNoise
@@ -72,27 +72,8 @@ def test_shorter_steps_with_longer_memories_approach_the_flow():
     assert slope(numbers, errors) == pytest.approx(-1, abs=0.15)
 
 
-def test_on_batches_the_flow_takes_fewer_gradients_than_there_are_steps():
-    example, initial = small_example(), parameters()
-    options = {"batch_size": BATCH, "n_sequences": int(example.trains.sum())}
-    steps = adam_steps(example.population, initial, [33, 150], SETTINGS, **options)
-    flow = adaptive_flow(example.population, initial, steps.times, SETTINGS, **options)
-    assert relative(flow.W_emb - initial.W_emb, steps.W_emb - initial.W_emb) < 0.02
-    assert flow.solver.n_evaluations < 150
-
-
 @pytest.mark.parametrize("t", [1e-3, 3.0, 200.0, 1e4])
 def test_a_moments_weight_over_a_stretch(t):
     beta, h = 0.9, 7.0
     truth, _ = quad(lambda s: beta**s * (1 - beta**t) / (1 - beta ** (t + s)), 0, h)
     assert moment_memory(beta, t, h) == pytest.approx(truth, rel=1e-6)
-
-
-def test_what_is_refused_and_what_overflows():
-    example, initial = small_example(), parameters()
-    with pytest.raises(InputError, match="times"):
-        adaptive_flow(example.population, initial, [1.0, 0.5], SETTINGS)
-    with pytest.raises(InputError, match="months"):
-        adaptive_flow(example.population, initial, [1e9], SETTINGS)
-    with pytest.raises(IntegrationError, match="overflow"):
-        adaptive_flow(example.population, initial.scaled(1e200), [1.0], SETTINGS)

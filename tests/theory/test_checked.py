@@ -80,7 +80,7 @@ ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("hint", ALLOWED, ids=str)
+@pytest.mark.parametrize("hint", ALLOWED, ids=range(len(ALLOWED)))
 def test_a_value_is_allowed_by_its_annotation_alone(hint):
     def function(other: int, value: Any = None) -> Any:
         return value

@@ -51,16 +51,6 @@ def test_every_cliff_of_that_step_holds_its_mass(window, mass, seed):
         assert is_cliff(cliff_sequence(mass, length, p, q), p, q)
 
 
-def test_lemma_5_against_its_own_bound(record_error):
-    """With everything after the window exactly δ below, nothing before it, the bound is an odds ratio."""
-    for length, q in ((4, 2), (9, 2), (32, 3)):
-        mass = mass_outside(cliff_sequence(1e-3, length, 1, q), 1, q)
-        record_error("Lemma 5", abs(mass / (1e-3 / (1 + 1e-3)) - 1))
-        assert mass == pytest.approx(1e-3 / (1 + 1e-3), rel=1e-12)
-        halved = cliff_sequence(1e-3, length, 1, q) / 2
-        assert mass_outside(halved, 1, q) > 1e-3
-
-
 def test_each_part_of_the_definitions_matters():
     good = np.array([-2.0, -1.0, 0.0, 0.0, 0.0, -2.5])
     assert is_cliff(good, 3, 2, 1.0)

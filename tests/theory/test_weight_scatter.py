@@ -23,7 +23,6 @@ from theory.flows.weight_scatter import (
     CurvatureFactors,
     WeightScatter,
     curvature_factors,
-    independent_share,
     reshuffled_share,
 )
 from theory.integrate.trajectory import Matrices
@@ -45,12 +44,6 @@ def test_reshuffled_epochs_against_their_own_recursion(decay, record_error):
     error = abs(predicted / exact - 1)
     record_error("scatter of reshuffled batches", error)
     assert error < 2 * decay + 1e-4  # what a step of finite size adds
-
-
-def test_independent_batches_against_their_own_recursion():
-    decay, n = 1e-3, 700
-    exact = variance_of_steps(1 - decay, n, decay * np.eye(n))
-    assert independent_share(np.array(decay * n)) / 2 == pytest.approx(exact, rel=2e-3)
 
 
 def small():

@@ -170,10 +170,3 @@ def test_a_small_row_is_a_row() -> None:
     assert corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
     same = corpus_counts([[0, 2], [0, 3], [1, 2], [1, 3]] * 50, 4)
     assert (np.diagonal(corpus_gram(same, [0, 1], "marginal")) == 0).all()
-
-
-def test_a_token_without_two_documents_has_no_cosine() -> None:
-    cosine = corpus_geometry([[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]], 5, [0, 1, 3]).cosine
-    for values in (cosine.value, cosine.standard_error):
-        assert np.isnan(cosine.value[2]).all()
-        assert np.isfinite(values[:2, :2]).all()
