@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from validate import judge_claims, ledger
+from validate.judge.condition import BY_LABEL, SETTINGS
 from validate.judge.evidence import Evidence
 from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
@@ -19,7 +20,6 @@ from validate.judge.presentation import (
     summary,
     to_json,
 )
-from validate.judge.settings import BY_LABEL, SETTINGS
 from validate.observe import KEPT
 
 PAGES = Path(__file__).resolve().parent / "claims"

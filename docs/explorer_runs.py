@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from theory.arrays import FloatArray
+from validate.judge.condition import BY_LABEL, FULL_SIZE, Setup
 from validate.judge.groups import Setting, early_text, group_runs
-from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
 from validate.observe import NoRunsError, kept
 from validate.observe.times import early_epoch
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from validate.judge.condition import Claim as Claim
     from validate.judge.condition import Condition as Condition
     from validate.judge.given import GivenRuns as GivenRuns
+    from validate.judge.given import judge_demo as judge_demo
     from validate.judge.groups import Setting as Setting
     from validate.judge.groups import group_runs as group_runs
     from validate.judge.ledger import ledger as ledger
-    from validate.judge.lists import judge_demo as judge_demo
     from validate.judge.outcome import Outcome as Outcome
-    from validate.judge.rungs import RungDistance as RungDistance
-    from validate.judge.rungs import rung_distances as rung_distances
+    from validate.judge.ranking import RungDistance as RungDistance
+    from validate.judge.ranking import rung_distances as rung_distances
     from validate.judge.stats import Estimate as Estimate
     from validate.judge.stats import over_seeds as over_seeds
     from validate.judge.verdict import Finding as Finding

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from printing import CommandLine
 
@@ -22,24 +22,24 @@ from sim.config.model import EmbMLPConfig
 from sim.training.launch import train_members
 from theory import LearningCurves
 from validate.judge.groups import Setting, group_runs
-from validate.judge.learning_times import (
+from validate.judge.measures.learning import matched_test_accuracy
+from validate.judge.measures.learning_times import (
     PARTS,
     PREDICTIONS,
     Kept,
+    Time,
     best_guess,
-    bias_of,
     explained,
     load_predictions,
     matched_error,
     one_sided,
-    predict_for,
     prediction_for,
+    times_by_other_seed,
     times_of,
 )
-from validate.judge.measures.learning import matched_test_accuracy
-from validate.judge.measures.learning_times import times_by_other_seed
 from validate.judge.stats import SHARE, SIZE, SKILL, over_seeds
 from validate.observe import Observations, kept
+from validate.predict.learning import predict_for
 
 STUDIES, LONG = ("learning-times", "optimisers"), ("emb-mlp",)
 LONG_PREDICTIONS = Path(__file__).with_name("learning_times_long.json")
@@ -136,13 +136,20 @@ def matched_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> 
         yield [title(setting), *cells]
 
 
+def bias(times: Sequence[Time], which: Literal["observed", "predicted"]) -> str:
+    """Return log2 of memory's time over the training sums', which is "> " if memory has none by the end."""
+    memory, sums = (next(t for t in times if t.part == part) for part in ("mem", "rsn_train"))
+    late, early = getattr(memory, which), getattr(sums, which)
+    return "–" if math.isinf(early) else f"{'> ' * math.isinf(late)}{min(late, memory.end) - early:.2f}"
+
+
 def bias_rows(settings: Sequence[Setting], own: list[Kept]) -> Iterable[list[str]]:
     """Yield log2 of the table's time over that of the training sums; a bound where the table has none."""
     for setting in settings:
         runs = [times for run in setting.runs if (times := times_of(run, own))]
         if runs:
-            observed = ", ".join(str(bias_of(run, "observed")) for run in runs)
-            yield [title(setting), str(bias_of(runs[0], "predicted")), observed]
+            observed = ", ".join(bias(run, "observed") for run in runs)
+            yield [title(setting), bias(runs[0], "predicted"), observed]
 
 
 def copy_rows(settings: Sequence[Setting], divisor: int) -> Iterable[list[str]]:

@@ -9,8 +9,8 @@ import pytest
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
 from validate.figures.style import rendered
+from validate.judge.given import judge_demo
 from validate.judge.groups import Setting, group_runs
-from validate.judge.lists import judge_demo
 from validate.report import Report
 
 TASK = {

@@ -24,12 +24,10 @@ from validate.judge.compare import (
     predicted_cosines,
 )
 from validate.judge.groups import Setting
-from validate.judge.ranking import ranking
-from validate.judge.rungs import rung_distances
+from validate.judge.ranking import ranking, rung_distances
 from validate.observe import Observations, observe
 from validate.observe.times import early_epoch, time_at
-from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
-from validate.predict.tokens import ALL
+from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))

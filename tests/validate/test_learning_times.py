@@ -12,21 +12,20 @@ import pytest
 from sim.config.run import MemberConfig
 from tests.validate.judge.synthetic import ramp, run
 from theory import InputError, LearningCurves
-from validate.judge.learning_times import (
+from validate.judge.measures.learning_times import (
     GUESSES,
     PREDICTIONS,
     Kept,
     Time,
     best_guess,
-    bias_of,
     explained,
     load_predictions,
     matched_error,
     one_sided,
-    predict_for,
     r_squared,
     times_of,
 )
+from validate.predict.learning import predict_for
 
 MEAN, INVERSE, LINEAR = GUESSES
 LONG = Path(__file__).resolve().parents[2] / "docs/theory/learning_times_long.json"
@@ -49,16 +48,6 @@ def test_r_squared_against_numbers_worked_by_hand() -> None:
     assert r_squared([1, 2, 6], [1, 3, 4]) == pytest.approx(1 - 5 / 14)
     assert math.isnan(r_squared([1, 2], [1, 2]))
     assert math.isnan(r_squared([2, 2, 2], [1, 2, 3]))
-
-
-def test_the_bias_is_memorys_time_over_that_of_the_sums() -> None:
-    times = [time(12.0, math.inf), time(10.5, 9.0, part="rsn_train"), time(math.inf, 1.0, part="rsn_test")]
-    assert bias_of(times, "observed") == (1.5, False)
-    assert bias_of(times, "predicted") == (11.0, True)
-    assert str(bias_of(times, "predicted")) == "> 11.00"
-    never = [times[0], time(math.inf, math.inf, part="rsn_train")]
-    assert math.isnan(bias_of(never, "observed").value)
-    assert str(bias_of(never, "observed")) == "–"
 
 
 def test_times_are_steps_on_both_sides() -> None:

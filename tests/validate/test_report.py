@@ -24,9 +24,9 @@ from theory import cosine_matrix, frozen_flow, off_diagonal
 from validate import ledger
 from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
+from validate.judge.given import judge_demo
 from validate.judge.groups import Setting, group_runs
-from validate.judge.lists import judge_demo
-from validate.judge.rungs import STEPS, rung_distances
+from validate.judge.ranking import STEPS, rung_distances
 from validate.judge.stats import over_seeds
 from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at

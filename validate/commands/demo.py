@@ -30,8 +30,8 @@ class Options(TrainingOptions):
 def run(options: Options) -> int:
     """Train, compare, judge."""
     from sim.runs.outputs import OutputFolder
+    from validate.judge.given import judge_demo
     from validate.judge.groups import group_runs
-    from validate.judge.lists import judge_demo
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
     from validate.terminal.tables import print_json, print_table, print_text, say

@@ -107,7 +107,7 @@ def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
     """Predict, and show how many of the epochs the curves have passed."""
     from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
-    from validate.judge.learning_times import predict_for
+    from validate.predict.learning import predict_for
     from validate.progress import progress
 
     steps_per_epoch = steps_in_epoch(training_size(member.build_task()), member.training.batch_size)

@@ -14,10 +14,9 @@ from validate.figures.panels.panel import seeds_text
 from validate.figures.panels.points import Group, Points
 from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, Look, sequential
 from validate.judge.groups import Setting
-from validate.judge.rungs import STEPS
+from validate.judge.ranking import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
-from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
-from validate.predict.tokens import ALL, groups_of
+from validate.predict.predictors import ALL, FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens, groups_of
 
 BAR = "cosine similarity"
 SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"

@@ -46,9 +46,9 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     if np.isinf(p).any() or np.isinf(o).any():
         raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
     error = p - o
-    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
     from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
 
+    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
         "pearson": _correlation(p, o),

@@ -13,9 +13,9 @@ from typing import Any
 from theory.checked import checked
 from theory.display import html_table
 from validate.judge.condition import LARGE, SMALL
+from validate.judge.given import among
 from validate.judge.groups import Setting, as_settings, early_text
 from validate.judge.ledger import read_claims
-from validate.judge.lists import among
 from validate.judge.measures.geometry import moved
 from validate.judge.measures.own_task import PREDICTION as PREDICTION
 from validate.judge.measures.own_task import above_guessing, undecidable

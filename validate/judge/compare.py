@@ -23,8 +23,7 @@ from validate.judge.stats import COSINE, SIZE, Estimate, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.observe.times import early_epoch
-from validate.predict.predictors import FITTED_WIDTH, PREDICTORS, Tokens
-from validate.predict.tokens import groups_of
+from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
 from validate.progress import track
 
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
@@ -148,15 +147,11 @@ def _predicted(
     runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, at an epoch for each run."""
-    pairs = list(zip(runs, epochs, strict=True))
-    found = {
-        p.name: [p.cosines(run, tokens, epoch) for run, epoch in pairs]
-        for p in PREDICTORS
-        if all(p.applies(run, tokens) for run in runs)
-    }
+    found = predictions(runs, epochs, tokens)
     if "eq. 14" in found:
         task = runs[0].task
-        widths = _fitted_widths(task, tokens, [run.cosines(tokens, epoch) for run, epoch in pairs])
+        observed = [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
+        widths = _fitted_widths(task, tokens, observed)
         found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
     return found
 

@@ -1,31 +1,71 @@
-"""What a claim is: endpoints, each a mean over seeds against a threshold that was fixed beforehand."""
+"""What a claim is: endpoints at settings, each a mean over seeds against a threshold fixed beforehand."""
 
 from __future__ import annotations
 
 import math
+import operator
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from theory.display import Shown
-from validate.judge.stats import ANY
+from validate.judge.stats import ANY, LEVEL
 from validate.observe import Observations
 from validate.observe.bounds import Value
 
 LARGE, SMALL = 0.3, 0.8
 """γ of large and of small initial weights, between which the paper contrasts."""
 DRAWS = 3
-Cell = tuple[str, float]
-"""A variant of a study ("" where it has none) and γ."""
-Sample = Mapping[Cell, Sequence[Observations]]
-"""The runs of each cell, one a seed."""
-Seed = Mapping[Cell, Observations]
+Sample = Mapping[tuple[str, float], Sequence[Observations]]
+"""The runs of each cell, one a seed; a cell is a variant of a study ("" where it has none) and γ."""
+Seed = Mapping[tuple[str, float], Observations]
 """One seed's runs at some cells."""
 Measure = Callable[[Sample], dict[int, Value]]
 """From runs to one value a seed, by seed; NaN where it is undefined."""
 Relation = Literal[">=", "<=", ">", "<", "within"]
 Role = Literal["endpoint", "shown"]
 _HEADER = ("role", "setting", "measure", "threshold", "runs")
+_HOLDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A setting at which claims are judged: a network and how it is trained, as ``settings.toml`` lists it.
+
+    ``label`` is its column in the table of claims and ``name`` what people call it; the runs of ``study``
+    stand for it, and those of ``more``, a study with further seeds. A check of ``robustness`` stands
+    outside the main table. ``looks`` gives the level from each number of seeds on; fewer seeds decide
+    nothing.
+    """
+
+    label: str
+    name: str = ""
+    study: str = ""
+    more: str = ""
+    meaning: str = ""
+    robustness: bool = False
+    looks: Mapping[str, float] = field(default_factory=lambda: {"2": LEVEL})
+
+    def level(self, n_seeds: int) -> float | None:
+        """Return the two-sided level at which that many seeds are judged; None for too few."""
+        reached = {int(n): level for n, level in self.looks.items() if int(n) <= n_seeds}
+        return reached[max(reached)] if reached else None
+
+
+SETTINGS_DATA: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("settings.toml").read_text(encoding="utf-8")
+)
+SETTINGS = tuple(Setup(**entry) for entry in SETTINGS_DATA["setting"])
+"""The likeliest setting of the paper first, fixed by where it comes from and not by what it shows."""
+BY_LABEL = {setup.label: setup for setup in SETTINGS}
+GROUPS: dict[str, list[str]] = SETTINGS_DATA["groups"]
+"""The labels of each group of settings that claims name."""
+NORMED, FULL_SIZE = (tuple(BY_LABEL[label] for label in GROUPS[name]) for name in ("normed", "full-size"))
+"""The Transformers with layer norm, and those on the paper's whole task."""
+MORE = {setup.study: setup.more for setup in SETTINGS if setup.more}
+"""Studies whose seeds another study continues."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +113,7 @@ def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measur
 
 @dataclass(frozen=True)
 class Side:
-    """A measure in words, and the runs it is taken of: one side of a contrast, or the whole of a condition.
+    """One side of a contrast, or the whole of a condition: a measure, in words too, and the runs it needs.
 
     ``needs`` is None for what is computed without runs.
     """
@@ -154,12 +194,7 @@ class Condition(Shown):
         """Return whether a value meets the threshold; an undefined one does not."""
         if self.relation == "within":
             return abs(value - self.threshold) <= (self.margin or 0.0)
-        return {
-            ">=": value >= self.threshold,
-            "<=": value <= self.threshold,
-            ">": value > self.threshold,
-            "<": value < self.threshold,
-        }[self.relation]
+        return bool(_HOLDS[self.relation](value, self.threshold))
 
     def row(self) -> list[str]:
         """Return its line in a table of conditions."""
@@ -175,10 +210,8 @@ class Claim(Shown):
 
     Attributes
     ----------
-    name : str
-        In a few words.
-    statement : str
-        In one sentence.
+    name, statement : str
+        In a few words, and in one sentence.
     conditions : tuple of Condition
         At each setting the first endpoint is the primary one.
     number : int
@@ -198,10 +231,9 @@ class Claim(Shown):
     appendix: bool = False
 
     @property
-    def studies(self) -> tuple[str, ...]:
-        """The studies whose runs it needs, each once."""
-        return tuple(dict.fromkeys(needs.study for c in self.conditions for needs in c.needs))
+    def title(self) -> str:
+        """Its number, where it has one, and its name."""
+        return f"{self.number}. {self.name}" if self.number else self.name
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        number = f"{self.number}. " if self.number else ""
-        return f"{number}{self.name}: {self.statement}", _HEADER, [c.row() for c in self.conditions]
+        return f"{self.title}: {self.statement}", _HEADER, [c.row() for c in self.conditions]

@@ -13,15 +13,11 @@ from sim.config.run import MemberConfig
 from sim.runs.folder import RunFolder
 from sim.runs.places import runs_inside
 from theory import InputError
-from validate.judge.condition import Needs, Sample
+from validate.judge.condition import MORE, Needs, Sample
 from validate.judge.outcome import MissingRunsError
-from validate.judge.settings import MORE
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
 from validate.studies.likeness import differing_keys, keys_of
-
-Cells = dict[float, list[Observations]]
-"""The runs of a study's variant by γ, those of each sorted by seed."""
 
 
 @dataclass
@@ -67,19 +63,17 @@ class Evidence:
                 found[variant, rate] = cells[rate]
         return found
 
-    def cells(self, study: str, variant: str) -> Cells:
-        """Return the runs of a study's variant by γ, or raise ``MissingRunsError``."""
-        cells: Cells = defaultdict(list)
+    def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:
+        """Return the runs of a study's variant by γ, those of each sorted by seed."""
+        cells: dict[float, list[Observations]] = defaultdict(list)
         for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
             cells[run.config.init_rate].append(run)
         return dict(cells)
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
-        if study not in MORE:
-            return self._stored(study, variant)
         found: list[Observations] = []
-        for name in (study, MORE[study]):
+        for name in (study, MORE[study]) if study in MORE else ():
             with suppress(MissingRunsError):
                 found += self._stored(name, variant)
         return found or self._stored(study, variant)
@@ -114,41 +108,43 @@ class Evidence:
     def can_make(self, needs: Needs) -> bool:
         """Return whether the study of a condition defines runs that it needs and nobody has."""
         try:
-            variants = needs.variants or self._defined(needs.study).variants
-            absent = [(variant, member) for variant in variants for member in self._absent(needs, variant)]
+            absent = self._absent(needs, needs.variants or self._defined(needs.study).variants)
         except (MissingRunsError, KeyError):  # No such study or variant.
             return False
-        # What diverged would diverge again.
-        return any(self._why(needs.study, variant, member) != "diverged" for variant, member in absent)
+        return any(why != "diverged" for _, why in absent)  # What diverged would diverge again.
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
+        variants = needs.variants or self.variants_of(needs.study)
         why: dict[int, set[str]] = defaultdict(set)
-        seeds: set[int] = set()
-        for variant in needs.variants or self.variants_of(needs.study):
-            seeds |= {*self._defined(needs.study).configs[variant or None].seeds}
-            for member in self._absent(needs, variant):
-                why[member.seed].add(self._why(needs.study, variant, member))
+        for seed, reason in self._absent(needs, variants):
+            why[seed].add(reason)
+        configs = self._defined(needs.study).configs
+        n_seeds = len({seed for variant in variants for seed in configs[variant or None].seeds})
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
-        return f"{len(why)} of {len(seeds)} seeds missing: {told}" if why else ""
+        return f"{len(why)} of {n_seeds} seeds missing: {told}" if why else ""
+
+    def _absent(self, needs: Needs, variants: Sequence[str]) -> list[tuple[int, str]]:
+        """Return the seed of each run that a study defines and nobody has, and why it cannot be judged by."""
+        study, found = needs.study, []
+        for variant in variants:
+            config = self._defined(study).configs[variant or None]
+            there: set[tuple[float, int]] = set()
+            with suppress(MissingRunsError):
+                runs = [run for own in self.cells(study, variant).values() for run in own]
+                there = {(run.config.init_rate, run.config.seed) for run in runs}
+            rates = needs.init_rates or config.init_rates
+            lacking = [
+                m for m in config.members() if m.init_rate in rates and (m.init_rate, m.seed) not in there
+            ]
+            found += [(m.seed, self._why(study, variant, m)) for m in lacking]
+        return found
 
     def _why(self, study: str, variant: str, member: MemberConfig) -> str:
-        """Return why a run cannot be judged by: what is kept does not say, its folder does."""
         if study not in self.places:
             return "not kept"
         run = RunFolder(self.places[study] / study / variant / member.name)
         return str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
-
-    def _absent(self, needs: Needs, variant: str) -> list[MemberConfig]:
-        """Return the runs at some γ that a study's variant defines and nobody has."""
-        config = self._defined(needs.study).configs[variant or None]
-        try:
-            cells = self.cells(needs.study, variant)
-        except MissingRunsError:
-            cells = {}
-        there = {(rate, run.config.seed) for rate, runs in cells.items() for run in runs}
-        rates = needs.init_rates or config.init_rates
-        return [m for m in config.members() if m.init_rate in rates and (m.init_rate, m.seed) not in there]
 
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
         """Return the error that says what a study's variant lacks, and the command that makes it."""

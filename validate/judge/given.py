@@ -1,4 +1,4 @@
-"""The claims that some given runs can answer.
+"""Runs that are given: the claims that they can answer, and the demo's and two corpora's conditions on them.
 
 A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they are of its
 kind of model and its task and differ from it in no setting, or in how much was trained alone (``AMOUNTS``):
@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from theory import InputError
-from validate.judge.condition import Claim
+from theory.checked import checked
+from validate.judge.condition import Claim, Needs, Sample
 from validate.judge.evidence import Evidence
-from validate.judge.outcome import MissingRunsError, Outcome
+from validate.judge.groups import Setting
+from validate.judge.ledger import CORPORA, read_claims
+from validate.judge.measures.language import two_corpora
+from validate.judge.outcome import Find, MissingRunsError, Outcome
 from validate.judge.verdict import Finding, judge_claim
 from validate.observe import Observations
-from validate.studies import Study, load_study
 from validate.studies.likeness import AMOUNTS, differing_keys, keys_of
+
+DEMO = Path(__file__).with_name("demo.toml")
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,6 @@ class GivenRuns(Evidence):
     Parameters
     ----------
     observations : iterable of Observations
-    load : callable, optional
-        From a study's name to what it consists of.
 
     Raises
     ------
@@ -71,31 +75,23 @@ class GivenRuns(Evidence):
         If two of the runs differ in nothing but how they were observed: one seed would count as two.
     """
 
-    def __init__(
-        self, observations: Iterable[Observations], load: Callable[[str], Study] = load_study
-    ) -> None:
-        super().__init__(load=load)
+    def __init__(self, observations: Iterable[Observations]) -> None:
+        super().__init__()
         self.match = cache(self.match)  # type: ignore[method-assign]
-        grouped: dict[str, list[Observations]] = defaultdict(list)
+        known: dict[str, dict[tuple[float, int], Observations]] = defaultdict(dict)
         for run in observations:
-            grouped[json.dumps(keys_of(run.config), sort_keys=True)].append(run)
-        self._families = [(json.loads(key), tuple(runs)) for key, runs in grouped.items()]
-        for runs in grouped.values():
-            known: dict[tuple[float, int], Observations] = {}
-            for run in runs:
-                other = known.setdefault((run.config.init_rate, run.config.seed), run)
-                if other is not run:
-                    problem = (
-                        f"the same as {other.source} but for when it was looked at: it would count twice"
-                    )
-                    raise InputError("run", run.source, problem, "name one of the two")
+            alike = known[json.dumps(keys_of(run.config), sort_keys=True)]
+            other = alike.setdefault((run.config.init_rate, run.config.seed), run)
+            if other is not run:
+                problem = f"the same as {other.source} but for when it was looked at: it would count twice"
+                raise InputError("run", run.source, problem, "name one of the two")
+        self._families = [(json.loads(key), tuple(alike.values())) for key, alike in known.items()]
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs that stand for a study's variant."""
         match = self.match(study, variant)
         if match is None:
-            name = f"{study}, {variant}" if variant else study
-            raise MissingRunsError(f"no given run stands for {name}")
+            raise MissingRunsError(f"no given run stands for {study}{f', {variant}' * bool(variant)}")
         return match.runs
 
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
@@ -113,10 +109,6 @@ class GivenRuns(Evidence):
         near = [match for match in self._beside(study, variant) if free.issuperset(match.differing)]
         return min(near, key=lambda m: (len(m.differing), -len(m.runs)), default=None)
 
-    def judge(self, claims: Iterable[Claim]) -> list[Finding]:
-        """Return a finding for every claim; one on which these runs have no bearing is not tested."""
-        return [self._judge(claim) for claim in claims]
-
     def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
         """Return the runs that stand for the studies of some claims, each once."""
         return [found for key in self._needed(claims) if (found := self.match(*key)) is not None]
@@ -129,24 +121,8 @@ class GivenRuns(Evidence):
     def _needed(self, claims: Iterable[Claim]) -> list[tuple[str, str]]:
         """Return the studies, or their variants, that some claims are about."""
         needs = [n for claim in claims for c in claim.conditions for n in c.needs]
-        return list(
-            dict.fromkeys((n.study, v) for n in needs for v in n.variants or self.variants_of(n.study))
-        )
-
-    def _judge(self, claim: Claim) -> Finding:
-        reasons = [
-            f"no given run stands for {study}"
-            for study in claim.studies
-            if all(self.match(study, variant) is None for variant in self.variants_of(study) or ("",))
-        ]
-        why = "; ".join(reasons) or f"needs no runs: anchorflow claims {claim.number}"
-        if len(reasons) < len(claim.studies):
-            try:
-                return judge_claim(claim, self.find)
-            except InputError as error:
-                # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
-                why = str(error)
-        return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
+        pairs = ((n.study, v) for n in needs for v in n.variants or self.variants_of(n.study))
+        return list(dict.fromkeys(pairs))
 
     def _beside(self, study: str, variant: str) -> list[Match]:
         """Return all given runs beside a study's variant, whether they can stand for it or not."""
@@ -158,3 +134,85 @@ class GivenRuns(Evidence):
             Match(study, variant, runs, {k: (own.get(k), wanted.get(k)) for k in differing_keys(own, wanted)})
             for own, runs in self._families
         ]
+
+    def judge(self, claims: Iterable[Claim]) -> list[Finding]:
+        """Return a finding for every claim; one on which these runs have no bearing is not tested."""
+        return [self._judge(claim) for claim in claims]
+
+    def _judge(self, claim: Claim) -> Finding:
+        studies = dict.fromkeys(needs.study for c in claim.conditions for needs in c.needs)
+        reasons = [
+            f"no given run stands for {study}"
+            for study in studies
+            if all(self.match(study, variant) is None for variant in self.variants_of(study) or ("",))
+        ]
+        why = "; ".join(reasons) or f"needs no runs: anchorflow claims {claim.number}"
+        if len(reasons) < len(studies):
+            try:
+                return judge_claim(claim, self.find)
+            except InputError as error:
+                # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
+                why = str(error)
+        return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
+
+
+# --- by γ alone -----------------------------------------------------------------------------------------
+
+
+def among(settings: Sequence[Setting]) -> Find:
+    """Return the finder of runs among some settings, by γ alone."""
+    by_rate = {setting.init_rate: setting.runs for setting in settings}
+    if len(by_rate) < len(settings):
+        labels = [setting.label for setting in settings]
+        raise InputError("runs", labels, "differ in more than γ and seed", "give runs of one configuration")
+
+    def find(needs: Needs) -> Sample:
+        missing = [f"γ = {rate:g}" for rate in needs.init_rates if rate not in by_rate]
+        if missing:
+            raise MissingRunsError(f"no runs of {', '.join(missing)}")
+        return {("", rate): by_rate[rate] for rate in needs.init_rates or sorted(by_rate)}
+
+    return find
+
+
+@checked
+def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
+    """Return every condition's outcome on the demo's runs.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        The runs at γ = 0.3 and 0.8.
+
+    Raises
+    ------
+    InputError
+        If one of the two γ has no runs.
+    """
+    find = among(settings)
+    outcomes = [o for claim in read_claims(DEMO, "demo") for o in judge_claim(claim, find).outcomes]
+    if missing := [o.missing for o in outcomes if o.missing]:
+        rates = [setting.init_rate for setting in settings]
+        raise InputError("settings", rates, missing[0], "give the demo's runs")
+    return outcomes
+
+
+@checked
+def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
+    """Return the outcome of every endpoint on some runs of language models.
+
+    The largest γ is taken for the small initial scale, the smallest for the large one; contrasts between
+    them are not tested where there is one γ.
+
+    Raises
+    ------
+    InputError
+        If two settings have the same γ, or a run does not have two corpora.
+    """
+    rates = sorted(setting.init_rate for setting in settings)
+    first, second = two_corpora(settings[0].runs[0])
+    find = among(settings)
+    small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
+    claims = read_claims(CORPORA, "corpus", first=first, second=second, small=small, large=large, setting="")
+    outcomes = [outcome for claim in claims for outcome in judge_claim(claim, find).outcomes]
+    return [o for o in outcomes if not o.missing and o.condition.role == "endpoint"]

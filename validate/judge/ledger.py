@@ -15,9 +15,22 @@ from typing import Any
 
 from theory import InputError
 from theory.checked import checked
-from validate.judge.condition import DRAWS, LARGE, SMALL, Claim, Condition, Needs, Role, Side, by_seed
+from validate.judge.condition import (
+    BY_LABEL,
+    DRAWS,
+    GROUPS,
+    LARGE,
+    SETTINGS,
+    SETTINGS_DATA,
+    SMALL,
+    Claim,
+    Condition,
+    Needs,
+    Role,
+    Side,
+    by_seed,
+)
 from validate.judge.measures import measure_of
-from validate.judge.settings import BY_LABEL, labels_of, step_of_measure
 from validate.judge.stats import ANY, COSINE, SHARE, SIZE, SKILL
 from validate.observe.times import early_epoch, first_epoch, has_learned, last_epoch
 from validate.predict.predictors import (
@@ -97,10 +110,10 @@ def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     roles: tuple[Role, Role] = ("endpoint", "shown")
     conditions = [
         _condition(of_all | own, label, role)
-        for label in labels_of(entry.get("settings", [])) or [""]
+        for label in _labels_of(entry.get("settings", [])) or [""]
         for role in roles
         for data in entry.get(role, [])
-        if "settings" not in data or label in labels_of(data["settings"])
+        if "settings" not in data or label in _labels_of(data["settings"])
         for own in _repeated(data)
     ]
     about = {key: entry[key] for key in ("number", "section", "opposing", "appendix") if key in entry}
@@ -152,7 +165,7 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
         data.get("reason", ""),
         role,
         label,
-        step_of_measure(step, study) if isinstance(step, str) else step,
+        _step_of_measure(step, study) if isinstance(step, str) else step,
         data.get("counted_from"),
     )
 
@@ -173,3 +186,16 @@ def _side(data: Mapping[str, Any]) -> Side:
         taken = by_seed(lambda run: measured(run) if has_learned(run) else math.nan, of)
         return Side(data["what"], taken, needs)
     return Side(data["what"], by_seed(measured, of), needs)
+
+
+def _labels_of(names: Sequence[str]) -> list[str]:
+    """Return the labels of some settings or groups of settings, the likeliest first."""
+    wanted = {label for name in names for label in GROUPS.get(name, (name,))}
+    return [setup.label for setup in SETTINGS if setup.label in wanted]
+
+
+def _step_of_measure(name: str, study: str) -> float:
+    """Return how far apart neighbouring values of a measure are at a study's size."""
+    counts, sizes = SETTINGS_DATA["steps"][name], SETTINGS_DATA["studies"]
+    kinds = (kind for kind, studies in sizes.items() if study in studies and kind in counts)
+    return 1 / float(counts[next(kinds, "all")])

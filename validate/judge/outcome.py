@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from sim.runs.files import finite
 from theory.display import Shown
-from validate.judge.condition import Claim, Condition, Needs, Sample
-from validate.judge.settings import setup_of
+from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Sample, Setup
 from validate.judge.stats import NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
 from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
@@ -57,7 +56,8 @@ class Outcome(Shown):
     absent : str
         How many of the study's seeds it was measured without, and why.
     sources : dict
-        Where the runs' settings come from: setting → paper, sibling, chosen or user.
+        Where the runs' settings come from: setting → paper, sibling, chosen or user, which is also said
+        where runs disagree.
     prior : Prior
         Of the variance over seeds, from other settings.
     """
@@ -86,8 +86,9 @@ class Outcome(Shown):
 
     @property
     def level(self) -> float | None:
-        """The level at which it is judged; None where there are too few seeds."""
-        return setup_of(self.condition.setting).level(len(self.values))
+        """The level at which it is judged, from two seeds on in a user's own setting; None for too few."""
+        label = self.condition.setting
+        return BY_LABEL.get(label, Setup(label)).level(len(self.values))
 
     @property
     def defined(self) -> bool:
@@ -104,25 +105,12 @@ class Outcome(Shown):
     def estimate(self) -> Estimate:
         """The mean over seeds that have a value, with its interval, cut to what the endpoint can be."""
         numbers = [x for x in self.numbers if math.isfinite(x)]
-        if not numbers:
-            return Estimate(math.nan, None, None, 0)
         if not self.defined:
-            return Estimate(sum(numbers) / len(numbers), None, None, len(numbers))
+            return Estimate(sum(numbers) / len(numbers) if numbers else math.nan, None, None, len(numbers))
         found = self._mean.interval(self.level) if self.level else None
-        if found is None:
-            return Estimate(self._mean.value, None, None, len(numbers))
         least, most = self.condition.within
-        return Estimate(self._mean.value, max(found[0], least), min(found[1], most), len(numbers))
-
-    @property
-    def holds(self) -> bool:
-        """Whether the mean meets the threshold."""
-        return self.defined and self.condition.met(self._mean.value)
-
-    @property
-    def seeds_met(self) -> int:
-        """How many seeds meet the threshold by themselves."""
-        return sum(all(map(self.condition.met, ends(value))) for value in self.values)
+        low, high = (None, None) if found is None else (max(found[0], least), min(found[1], most))
+        return Estimate(self._mean.value, low, high, len(numbers))
 
     @property
     def side(self) -> str:
@@ -143,36 +131,32 @@ class Outcome(Shown):
     def decision(self) -> Decision:
         """The state, with its p-value."""
         c = self.condition
-        if self.missing:
-            return Decision("not tested")
-        if c.role == "shown":
-            return Decision("shown")
+        if self.missing or c.role == "shown":
+            return Decision("not tested" if self.missing else "shown")
         if any(math.isnan(end) for value in self.values for end in ends(value)):
             return Decision("undefined")
-        if c.counted_from is None and any(_straddles(v, c, self.holds) for v in self.values):
+        holds = self.defined and c.met(self._mean.value)
+        if c.counted_from is None and any(_straddles(v, c, holds) for v in self.values):
             return Decision("censored")
         if not self.defined:
             return Decision("undefined")
-        word: State = "holds" if self.holds else "fails"
+        word: State = "holds" if holds else "fails"
         if not c.needs and len(self.values) == 1:  # one computed number, without chance
             return Decision(word, 0.0)
         if self.level is None:
             return Decision("undecided")
-        return self._tested(word, self.level)
-
-    def _tested(self, word: State, level: float) -> Decision:
-        """Test the mean against the threshold, and whether it lies within the margin."""
-        c, mean = self.condition, self._mean
-        if c.relation == "within" and self.holds:
-            p = mean.p_within(c.threshold, c.margin or 0.0)
-            return Decision(word, p, NO_EFFECT) if p < level else Decision("undecided", p)
-        edge = c.threshold
+        mean, margin = self._mean, c.margin or 0.0
+        if c.relation == "within" and holds:
+            p = mean.p_within(c.threshold, margin)
+            return Decision(word, p, NO_EFFECT) if p < self.level else Decision("undecided", p)
+        edge, small = c.threshold, 1.0
         if c.relation == "within":
-            edge += math.copysign(c.margin or 0.0, mean.value - c.threshold)
+            edge += math.copysign(margin, mean.value - c.threshold)
+        elif margin:
+            small = mean.p_within(c.threshold, margin)
         p = mean.p_value(edge)
-        small = mean.p_within(c.threshold, c.margin) if c.margin and c.relation != "within" else 1.0
-        reading = NO_EFFECT if small < level else ""
-        if p < level:
+        reading = NO_EFFECT if small < self.level else ""
+        if p < self.level:
             return Decision(word, p, reading)
         return Decision("fails", small, reading) if reading else Decision("undecided", p)
 
@@ -208,8 +192,10 @@ class Outcome(Shown):
 
     def cells(self) -> list[str]:
         """Return claim, γ, measure, threshold, mean, how many seeds meet it, and state."""
-        c, met = self.condition, f"{self.seeds_met}/{len(self.values)}"
-        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), met, self.state]
+        c = self.condition
+        met = sum(all(map(c.met, ends(value))) for value in self.values)
+        counted = f"{met}/{len(self.values)}"
+        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), counted, self.state]
 
     def row(self) -> list[str]:
         """Return its line in a table of ``OUTCOMES``."""
@@ -261,29 +247,15 @@ def measure(
         sides = [part.measure(sample) for part, sample in zip(condition.sides, samples, strict=True)]
     except (MissingRunsError, NotObservedError) as missing:
         return Outcome(claim, condition, missing=str(missing))
-    first, *rest = sides
-    by_seed = {
-        seed: minus(value, rest[0][seed]) if rest else value
-        for seed, value in first.items()
-        if not rest or seed in rest[0]
-    }
+    by_seed = sides[0]
+    if len(sides) > 1:
+        by_seed = {n: minus(value, sides[1][n]) for n, value in sides[0].items() if n in sides[1]}
     if not by_seed:
         return Outcome(claim, condition, missing=f"no seed has all runs of {condition.runs}")
-    runs = [run for sample in samples for own in sample.values() for run in own]
-    return Outcome(
-        claim,
-        condition,
-        tuple(by_seed.values()),
-        tuple(tuple(values.values()) for values in sides),
-        absent="; ".join(filter(None, map(absent, condition.needs))),
-        sources=_sources(run.provenance for run in runs),
-    )
-
-
-def _sources(provenances: Any) -> dict[str, str]:
-    """Return where the settings of some runs come from; "user" where they disagree."""
-    merged: dict[str, str] = {}
-    for provenance in provenances:
-        for name, source in provenance.get("sources", {}).items():
-            merged[name] = source if merged.get(name, source) == source else "user"
-    return merged
+    sources: dict[str, str] = {}
+    for run in (run for sample in samples for runs in sample.values() for run in runs):
+        for name, source in run.provenance.get("sources", {}).items():
+            sources[name] = source if sources.get(name, source) == source else "user"
+    values = tuple(tuple(side.values()) for side in sides)
+    told = "; ".join(filter(None, map(absent, condition.needs)))
+    return Outcome(claim, condition, tuple(by_seed.values()), values, absent=told, sources=sources)

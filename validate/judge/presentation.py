@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from validate.judge.settings import BY_LABEL, PRIMARY, SETTINGS
+from validate.judge.condition import BY_LABEL, SETTINGS
 from validate.judge.stats import LEVEL, UNDEFINED, brief_text, estimate_text
 from validate.judge.verdict import Finding, benjamini_hochberg
 
@@ -118,8 +118,9 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
     used = {row[3] for row in rows}
     at = ", ".join(f"{label} ({BY_LABEL[label].name})" for label in MAIN if label in used)
-    lacking = f" The {PRIMARY.name} are judged from {min(PRIMARY.looks)} seeds on."
-    return f"{sentences}. Judged at: {at}.{lacking if PRIMARY.label not in used else ''}"
+    likeliest = SETTINGS[0]
+    lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."
+    return f"{sentences}. Judged at: {at}.{lacking if likeliest.label not in used else ''}"
 
 
 # --- everything else ------------------------------------------------------------------------------------

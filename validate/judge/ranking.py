@@ -1,21 +1,30 @@
-"""Every predictor and rival, ranked by how well it does on some runs."""
+"""How well each prediction does on some runs: a ranking beside simple guesses, and an error budget.
+
+In the budget neighbouring rungs differ in one idealisation of the Emb-MLP's theory, so that the distance
+between their cosines is its price. The rungs between the frozen flow and training (coupled, linearised,
+population) need an integration of minutes a run and are left out: docs/theory/flows.md has them for the
+paper's setting.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from theory import off_diagonal
+from theory.checked import checked
 from validate.judge.agreement import measures
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
 from validate.observe.times import early_epoch
-from validate.predict.predictors import PREDICTORS
+from validate.predict.predictors import Tokens, groups_of, predictions
+from validate.progress import track
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 
@@ -47,24 +56,103 @@ class Ranked:
 
 def ranking(setting: Setting) -> list[Ranked]:
     """Return every predictor and rival that says anything of a setting's runs, the best correlation first."""
-    runs, task = setting.runs, setting.task
-    tokens = task.anchors
+    runs, tokens = setting.runs, setting.task.anchors
     if len(tokens) < 3:
         return []
     observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in runs])
-    found = []
-    for predictor in PREDICTORS:
-        if all(predictor.applies(run, tokens) for run in runs):
-            matrices = [predictor.cosines(run, tokens, early_epoch(run)) for run in runs]
-            predicted = np.array([*map(off_diagonal, matrices)])
-            each = measures(predicted, observed)
-            skill = 1 - ((predicted - observed) ** 2).sum(axis=1) / (observed**2).sum(axis=1)
-            estimates = (each["pearson"], COSINE), (skill, SKILL), (each["rmse"], SIZE)
-            found.append(Ranked(predictor.name, False, *(over_seeds(x, within) for x, within in estimates)))
-    none = over_seeds([])
+    found, none = [], over_seeds([])
+    for name, matrices in predictions(runs, [*map(early_epoch, runs)], tokens).items():
+        predicted = np.array([*map(off_diagonal, matrices)])
+        each = measures(predicted, observed)
+        skill = 1 - ((predicted - observed) ** 2).sum(axis=1) / (observed**2).sum(axis=1)
+        estimates = (each["pearson"], COSINE), (skill, SKILL), (each["rmse"], SIZE)
+        found.append(Ranked(name, False, *(over_seeds(x, within) for x, within in estimates)))
     for name, pairs in RIVALS.items():
-        each = measures(np.broadcast_to(pairs(task, tokens), observed.shape), observed)
+        each = measures(np.broadcast_to(pairs(setting.task, tokens), observed.shape), observed)
         found.append(Ranked(name, True, over_seeds(each["pearson"], COSINE), none, none))
-    return sorted(
-        found, key=lambda r: -math.inf if math.isnan(r.pearson.mean) else r.pearson.mean, reverse=True
-    )
+    return sorted(found, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
+
+
+# --- the error budget -----------------------------------------------------------------------------------
+
+OBSERVED = "observed"
+STEPS = (
+    ("P^s - u", "finite sample", "one drawn data set in place of the whole distribution"),
+    ("finite sample", "frozen flow, late", "the run's own W1 and W2, of finite width"),
+    ("frozen flow, late", "frozen flow", "the initial embedding, not yet outgrown"),
+    (
+        "frozen flow",
+        OBSERVED,
+        "the rest: W1 and W2 move, the softmax leaves uniform, tanh, batches, optimiser",
+    ),
+)
+"""Neighbouring rungs, and the idealisation that lies between them."""
+WHOLE = (
+    ("frozen flow, late", OBSERVED, "the last two together, independent of how time is matched"),
+    ("P^s - u", OBSERVED, "all of it"),
+    ("P^s - mean P", OBSERVED, "all of it, the common part of the labels taken out"),
+)
+"""Several steps in one, up to all of them."""
+LEFT_OUT = (
+    "Left out: the coupled, linearised and population rungs, which divide the last step further and take "
+    "minutes per run to integrate; docs/theory/flows.md has them for the paper's Emb-MLP. The frozen flow is "
+    "taken at t = Σ learning rate, the time of plain gradient descent: AdamW takes steps of another size, "
+    "so that for it only the last two steps together mean anything. Distances add as the sides of a "
+    "polygon do: the whole is at most the sum of its steps, and often less."
+)
+
+
+@dataclass(frozen=True)
+class RungDistance:
+    """How far the cosines of two rungs lie apart over all pairs of a group's anchors, and the ``cause``.
+
+    ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
+    """
+
+    setting: str
+    epoch: int
+    group: str
+    lower: str
+    upper: str
+    cause: str
+    rmse: Estimate
+    largest: Estimate
+
+    @property
+    def step(self) -> str:
+        """Both rungs in one name."""
+        return f"{self.lower} → {self.upper}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"rmse": self.rmse.as_dict(), "largest": self.largest.as_dict()}
+
+
+@checked
+def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
+    """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
+
+    Settings of other models than the Emb-MLP have no such ladder and give nothing. A step is left out where a
+    run lacks what its rungs need, as a kept run may that was observed by an older version.
+    """
+    return [
+        distance
+        for setting in track(settings, "taking error budgets")
+        if setting.config.model.kind == "emb-mlp"
+        for epoch in setting.epochs()
+        for group, tokens in groups_of(setting.task).items()
+        for distance in _distances(setting, epoch, group, tokens)
+    ]
+
+
+def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[RungDistance]:
+    matrices = predictions(setting.runs, [epoch] * len(setting.runs), tokens)
+    matrices[OBSERVED] = [run.cosines(tokens, epoch) for run in setting.runs]
+    rungs = {name: np.array([*map(off_diagonal, of_runs)]) for name, of_runs in matrices.items()}
+    found = []
+    for lower, upper, cause in (*STEPS, *WHOLE):
+        if {lower, upper} <= rungs.keys():
+            apart = measures(rungs[lower], rungs[upper])
+            sizes = (over_seeds(apart[name], SIZE) for name in ("rmse", "largest_error"))
+            found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
+    return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -26,7 +26,6 @@ from theory.checked import Entries, Share, checked
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
 LEVEL = 0.05
-Measured = Annotated[npt.ArrayLike, Entries(undefined=True)]
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 SKILL = (-math.inf, 1.0)
 """The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
@@ -70,7 +69,6 @@ def over_seeds(
     values: Annotated[Real[ArrayLike, " n_seeds"], Entries(undefined=True)],
     within: Annotated[Real[ArrayLike, " 2"], Entries(undefined=True)] = ANY,
     level: Share = 0.95,
-    step: float = 0.0,
 ) -> Estimate:
     """Return the mean of one value per seed with its interval, leaving undefined values out.
 
@@ -83,19 +81,15 @@ def over_seeds(
         is cut away cannot hold the truth.
     level : float, optional
         The coverage.
-    step : float, optional
-        The distance of neighbouring values that the measure can take, 0 for any (``spread``).
 
     Raises
     ------
     InputError
         If the values are not numbers, or the level is not between 0 and 1.
     """
-    numbers = np.asarray(values, np.float64)
-    low, high = np.asarray(within, np.float64)
-    found = _estimate(numbers, (float(low), float(high)), level, step)
-    unknown = found.n > 1 and spread(numbers[np.isfinite(numbers)], step) == 0
-    return replace(found, low=None, high=None) if unknown else found
+    low, high = np.asarray(within, np.float64).tolist()
+    found = _estimate(np.asarray(values, np.float64), (low, high), level)
+    return Estimate(found.mean, None, None, found.n) if found.low == found.mean == found.high else found
 
 
 def each_over_seeds(values: FloatArray, within: tuple[float, float] = ANY) -> list[Estimate]:
@@ -103,13 +97,13 @@ def each_over_seeds(values: FloatArray, within: tuple[float, float] = ANY) -> li
     return [_estimate(column, within, 0.95) for column in np.asarray(values, np.float64).T]
 
 
-def _estimate(numbers: FloatArray, within: tuple[float, float], level: float, step: float = 0.0) -> Estimate:
+def _estimate(numbers: FloatArray, within: tuple[float, float], level: float) -> Estimate:
     defined = numbers[np.isfinite(numbers)]
     n = len(defined)
     mean = float(defined.mean()) if n else math.nan
     if n < 2:
         return Estimate(mean, None, None, n)
-    half = _quantile((1 + level) / 2, n - 1) * math.sqrt(spread(defined, step) / n)
+    half = _quantile((1 + level) / 2, n - 1) * math.sqrt(spread(defined) / n)
     return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
 
 

@@ -17,9 +17,8 @@ from typing import Literal
 
 from theory.checked import checked
 from theory.display import Shown
-from validate.judge.condition import Claim, Needs
+from validate.judge.condition import SETTINGS, Claim, Needs
 from validate.judge.outcome import OUTCOMES, Find, Outcome, measure
-from validate.judge.settings import SETTINGS
 from validate.judge.stats import NO_PRIOR, fit_prior, holm
 from validate.progress import track
 
@@ -87,9 +86,8 @@ class Finding(Shown):
         return self.verdict == ("holds" if self.claim.opposing else "fails")
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        number = f"{self.claim.number}. " if self.claim.number else ""
         verdicts = ", ".join(f"{self.verdict_at(s)}{f' ({s})' if s else ''}" for s in self.settings)
-        return f"{number}{self.claim.name}: {verdicts}", OUTCOMES, [o.row() for o in self.outcomes]
+        return f"{self.claim.title}: {verdicts}", OUTCOMES, [o.row() for o in self.outcomes]
 
 
 @checked

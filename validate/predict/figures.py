@@ -18,9 +18,8 @@ from validate.figures.embedding import BAR, components_map, excess_curves, predi
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.sheet import PanelRow, Sheet
-from validate.predict.predictors import Tokens, are_summed, uniform_cosines
+from validate.predict.predictors import Tokens, are_summed, groups_of, uniform_cosines
 from validate.predict.statistics import Statistics
-from validate.predict.tokens import groups_of
 
 
 def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:

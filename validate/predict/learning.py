@@ -3,12 +3,60 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
-if TYPE_CHECKING:
-    from sim.config.model import EmbMLPConfig
-    from sim.config.run import MemberConfig
-    from theory import LearningCurves
+from sim.config.model import EmbMLPConfig
+from sim.config.run import MemberConfig
+from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
+from theory.flows.learning_curves import training_size
+from theory.flows.network import IDENTITY
+
+_ACTIVATIONS = {activation.name: activation for activation in (TANH, IDENTITY)}
+
+
+def predict_for(
+    config: MemberConfig,
+    seeds: Sequence[int],
+    *,
+    scatter: bool = True,
+    report: Callable[[int], None] = lambda step: None,
+) -> LearningCurves:
+    """Return the predicted curves of a run's setting, from starts of their own.
+
+    Without scatter they are those of the mean course. ``report`` is that of ``predict_learning``.
+
+    Raises
+    ------
+    InputError
+        If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
+    """
+    model, training = config.model, config.training
+    if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
+        raise InputError("config", config.name, "no Emb-MLP with tanh", "choose another run")
+    plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
+    if not plain or training.batch_size == "full" or config.data.source != "enumerate":
+        problem = "its training is not one that is predicted"
+        raise InputError("config", config.name, problem, "see predict_learning")
+    settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
+    if training.optimizer == "adamw":
+        betas = (training.beta1, training.beta2)
+        settings = AdamSettings(training.learning_rate, betas, training.epsilon, training.weight_decay)
+    task = config.build_task()
+    return predict_learning(
+        task,
+        settings,
+        init_rate=config.init_rate,
+        n_epochs=training.epochs,
+        d_m=model.d_m,
+        d_f=model.d_f,
+        batch_size=min(training.batch_size, training_size(task)),
+        clip_norm=training.clip_norm,
+        activation=_ACTIVATIONS[model.activation],
+        seeds=seeds,
+        scatter=scatter,
+        report=report,
+    )
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:
@@ -42,7 +90,7 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
 
 def setting(member: MemberConfig) -> str:
     """Say for which network and optimiser the curves are."""
-    model, training = cast("EmbMLPConfig", member.model), member.training
+    model, training = cast(EmbMLPConfig, member.model), member.training
     name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
     return (
         f"γ = {member.init_rate:g}, {name} {training.learning_rate:g}, batch {training.batch_size}, "

@@ -24,9 +24,8 @@ from validate.observe.observations import UNDEFINED
 from validate.predict import figures
 from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
-from validate.predict.predictors import are_summed
+from validate.predict.predictors import are_summed, groups_of
 from validate.predict.statistics import ONE_DATA_SET, Statistics, TokenStatistics, counted, sampled
-from validate.predict.tokens import groups_of
 from validate.progress import track
 
 MOST_ENTRIES = 10_000_000

@@ -30,7 +30,19 @@ from validate.observe.times import time_at
 Tokens = tuple[int, ...]
 Predict = Callable[[Observations, Tokens, int], FloatArray]
 """From a run, some of its anchors and an epoch to a cosine matrix."""
+ALL = "all anchors"
 FromTask = Callable[[Task, Tokens], FloatArray]
+
+
+def groups_of(task: Task) -> dict[str, Tokens]:
+    """Return the token groups that are compared: each mapping's anchors, and all anchors together."""
+    groups = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2}
+    return groups if len(task.mappings) == 1 else groups | {ALL: task.anchors}
+
+
+def group_title(group: str) -> str:
+    """Return what a caption calls a group."""
+    return group if group == ALL else f"{group} anchors"
 
 
 @lru_cache(maxsize=64)
@@ -204,6 +216,17 @@ def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict
         p.name: p.of_task(task, tokens)
         for p in PREDICTORS
         if p.of_task is not None and p.speaks_of(task, tokens) and p.sums_only >= sums_only
+    }
+
+
+def predictions(
+    runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
+) -> dict[str, list[FloatArray]]:
+    """Return each predictor's matrices, at an epoch for each run; those that say nothing are left out."""
+    return {
+        p.name: [p.cosines(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
+        for p in PREDICTORS
+        if all(p.applies(run, tokens) for run in runs)
     }
 
 

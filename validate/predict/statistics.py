@@ -23,8 +23,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.errors import shown
-from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, task_cosines
-from validate.predict.tokens import groups_of
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, groups_of, task_cosines
 
 ONE_DATA_SET = "expected in one data set"
 RESOLVED = 5.0

@@ -21,11 +21,10 @@ from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.judge.compare import Row
 from validate.judge.groups import Setting
-from validate.judge.rungs import STEPS, RungDistance
+from validate.judge.ranking import STEPS, RungDistance
 from validate.judge.stats import Estimate
 from validate.observe import Observations
-from validate.predict.predictors import MARGINAL, UNIFORM, Tokens
-from validate.predict.tokens import group_title, groups_of
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""

@@ -15,8 +15,7 @@ from markupsafe import Markup
 from sim.runs.provenance import commit_text
 from validate.judge import presentation
 from validate.judge.groups import early_text
-from validate.judge.ranking import ranking
-from validate.judge.rungs import LEFT_OUT, STEPS, WHOLE
+from validate.judge.ranking import LEFT_OUT, STEPS, WHOLE, ranking
 from validate.predict.predictors import predictor_notes
 from validate.report import rows
 from validate.report.picture import AGREEMENT, agreements

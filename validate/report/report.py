@@ -19,7 +19,7 @@ from validate.judge.groups import Setting
 from validate.judge.ledger import ledger
 from validate.judge.outcome import Outcome
 from validate.judge.presentation import to_json as claims_json
-from validate.judge.rungs import LEFT_OUT, RungDistance, rung_distances
+from validate.judge.ranking import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.verdict import Finding
 from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS

@@ -11,10 +11,9 @@ import pytest
 from sim.config.run import MemberConfig
 from theory import InputError
 from validate import GivenRuns, ledger
-from validate.judge.condition import Needs
+from validate.judge.condition import MORE, Needs
 from validate.judge.evidence import Evidence
 from validate.judge.outcome import MissingRunsError
-from validate.judge.settings import MORE
 from validate.observe import Observations
 from validate.studies import load_study
 

@@ -10,8 +10,7 @@ import pytest
 
 from validate import ledger
 from validate.cli import main
-from validate.judge.condition import Claim
-from validate.judge.settings import SETTINGS
+from validate.judge.condition import SETTINGS, Claim
 from validate.studies import load_study, members_of, study_names
 
 CLAIMS = ledger()

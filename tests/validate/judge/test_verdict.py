@@ -12,9 +12,8 @@ import pytest
 from scipy import stats
 
 from validate.judge import presentation
-from validate.judge.condition import Claim, Condition, Needs, Side
+from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side
 from validate.judge.outcome import MissingRunsError
-from validate.judge.settings import BY_LABEL, setup_of
 from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 
@@ -181,4 +180,4 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> Non
     z = stats.multivariate_normal(cov=[[1, math.sqrt(4 / 6)], [math.sqrt(4 / 6), 1]])
     neither = z.cdf(limits, lower_limit=[-x for x in limits])
     assert 1 - neither == pytest.approx(0.05, abs=5e-4)
-    assert setup_of("of my own").level(2) == 0.05
+    assert Setup("of my own").level(2) == 0.05

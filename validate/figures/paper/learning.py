@@ -18,8 +18,8 @@ from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
-from validate.judge.learning_times import PARTS as NAMES
-from validate.judge.learning_times import load_predictions, prediction_for
+from validate.judge.measures.learning_times import PARTS as NAMES
+from validate.judge.measures.learning_times import load_predictions, prediction_for
 from validate.judge.stats import SIZE
 from validate.observe import Observations
 from validate.observe.bounds import ends

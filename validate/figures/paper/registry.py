@@ -9,7 +9,7 @@ from typing import Literal
 from theory import InputError
 from theory.checked import checked
 from validate.figures.sheet import Sheet
-from validate.judge.settings import NORMED
+from validate.judge.condition import NORMED
 from validate.observe import NoRunsError, Observations, kept
 
 Read = Callable[[str], list[Observations]]

@@ -1,49 +1,204 @@
-"""Measures of claim 39: the times and accuracies that theory predicts without training."""
+"""When each thing is learned: what theory predicted, kept, against the runs; and what simpler guesses reach.
+
+The protocol, written before any prediction was compared: docs/theory/learning_times.md. Claim 39 judges it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from validate.judge import learning_times as judged
+import numpy as np
+
+from sim.config.run import MemberConfig
+from theory import LearningCurves
+from theory.arrays import FloatArray
 from validate.judge.condition import Seed
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.observe import Observations
+from validate.observe.bounds import Bound
+from validate.observe.times import fitted_time
 
-_predictions = cache(judged.load_predictions)
+PREDICTIONS = Path(__file__).parents[1] / "learning_times.json"
+"""The predictions that are kept."""
+PARTS = {"mem": "memory", "rsn_train": "reasoning train", "rsn_test": "reasoning test"}
+"""A run's data sets, and what the prediction calls them."""
 
 
-def _times(seed: Seed) -> list[judged.Time]:
-    return [time for run in seed.values() for time in judged.times_of(run, _predictions())]
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A prediction that is kept, with its setting; without ``scatter`` its curves are the mean course's."""
+
+    optimizer: str
+    rate: float
+    init_rate: float
+    curves: LearningCurves
+    scatter: bool = False
+
+
+@cache
+def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
+    """Read what is kept; of each setting, the prediction with scatter stands before the mean course."""
+    found = []
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        accuracy, loss = (
+            {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
+        )
+        curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
+        scatter = entry.get("scatter", False)
+        found.append(Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, scatter))
+    return sorted(found, key=lambda kept: not kept.scatter)
+
+
+def prediction_for(config: MemberConfig, predictions: Sequence[Kept]) -> Kept | None:
+    """Return the first prediction for a run's setting; None without one."""
+    own = (config.training.optimizer, config.training.learning_rate, config.init_rate)
+    return next((p for p in predictions if (p.optimizer, p.rate, p.init_rate) == own), None)
+
+
+@dataclass(frozen=True)
+class Time:
+    """When one data set of one run is fitted, in log2 of the number of steps; ∞ if not by the end."""
+
+    part: str
+    optimizer: str
+    rate: float
+    init_rate: float
+    observed: float
+    predicted: float
+    end: float
+
+    @property
+    def setting(self) -> tuple[str, float, float]:
+        """Optimiser, rate and γ: a rival must not have seen the setting that it guesses."""
+        return self.optimizer, self.rate, self.init_rate
+
+
+def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
+    """Return a run's times beside the predicted ones; none for a setting without a prediction."""
+    kept = prediction_for(run.config, predictions)
+    if kept is None:
+        return []
+    training, end = run.config.training, run.metrics[-1]["step"]
+    found = []
+    for part, name in PARTS.items():
+        time, predicted = fitted_time(run, part), kept.curves.half_time(name)
+        steps = math.inf if isinstance(time, Bound) else time / training.learning_rate
+        predicted = predicted if predicted <= end else math.inf
+        # What is right before training counts with the first step.
+        logs = (float(np.log2(max(value, 1.0))) for value in (steps, predicted, end))
+        found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
+    return found
+
+
+def one_sided(times: Sequence[Time]) -> float:
+    """Return the share of data sets that one of run and prediction fits by the end and the other does not."""
+    apart = [math.isinf(t.observed) != math.isinf(t.predicted) for t in times]
+    return float(np.mean(apart)) if times else math.nan
+
+
+def explained(times: Sequence[Time]) -> float:
+    """Return R² of the predicted log times; NaN with fewer than three that a run has."""
+    seen = [t for t in times if math.isfinite(t.observed)]
+    return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
+
+
+def r_squared(observed: Sequence[float] | FloatArray, predicted: Sequence[float]) -> float:
+    """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²."""
+    x, guess = np.array(observed), np.array(predicted)
+    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
+    return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
+
+
+def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
+    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
+    kept = prediction_for(run.config, predictions)
+    if kept is None:
+        return math.nan
+    return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)
+
+
+# --- rivals ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A guess fitted on the other settings: terms of a linear model, and whether time is counted in rates."""
+
+    name: str
+    terms: Callable[[Time], dict[str, float]]
+    in_rates: bool = False
+
+    def explained(self, times: Sequence[Time]) -> float:
+        """Return R² of the guess, each setting left out of its own fit."""
+        seen = [t for t in times if math.isfinite(t.observed)]
+        names = sorted({name for t in seen for name in self.terms(t)})
+        terms = np.array([[self.terms(t).get(name, 0.0) for name in names] for t in seen])
+        units = np.array([math.log2(t.rate) if self.in_rates else 0.0 for t in seen])
+        observed, guesses = np.array([t.observed for t in seen]), []
+        for own, (unit, time) in enumerate(zip(units, seen, strict=True)):
+            others = [i for i, t in enumerate(seen) if t.setting != time.setting]
+            values = (observed + units)[others]
+            # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
+            mean = float(values.mean()) if others else math.nan
+            fitted = np.linalg.lstsq(terms[others], values - mean, rcond=None)[0] if others else terms[own]
+            guesses.append(mean + float(terms[own] @ fitted) - unit)
+        return r_squared(observed, guesses)
+
+
+GUESSES = (
+    Guess("mean of the data set", lambda t: {t.part: 1.0}),
+    Guess("time ∝ 1/rate", lambda t: {f"{t.part} {t.optimizer}": 1.0}, in_rates=True),
+    Guess(
+        "regression on γ and log rate",
+        lambda t: {f"{t.part} {t.optimizer}": 1.0, "γ": t.init_rate, "rate": math.log2(t.rate)},
+    ),
+)
+"""What the prediction has to beat."""
+
+
+def best_guess(times: Sequence[Time]) -> float:
+    """Return the greatest R² of the guesses."""
+    return max((guess.explained(times) for guess in GUESSES), default=math.nan)
+
+
+# --- the measures of claim 39 -----------------------------------------------------------------------------
+
+
+def _times(seed: Seed) -> list[Time]:
+    return [time for run in seed.values() for time in times_of(run, load_predictions())]
 
 
 def times_explained(seed: Seed) -> float:
     """Return R² of the predicted log times over a seed's settings and data sets."""
-    return judged.explained(_times(seed))
+    return explained(_times(seed))
 
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
     """Return R² of each seed's log times where the next seed's runs are the prediction."""
-    times = [[t for run in own for t in judged.times_of(run, _predictions())] for own in runs]
+    times = [[time for run in own for time in times_of(run, load_predictions())] for own in runs]
     seen = [{(t.setting, t.part): t.observed for t in own} for own in times]
     found = []
     for own, other in zip(seen, [*seen[1:], *seen[:1]], strict=True):
         both = [k for k, time in own.items() if math.isfinite(time) and math.isfinite(other.get(k, math.inf))]
-        found.append(judged.r_squared([own[k] for k in both], [other[k] for k in both]))
+        found.append(r_squared([own[k] for k in both], [other[k] for k in both]))
     return found
 
 
 def times_guessed(seed: Seed) -> float:
     """Return the greatest R² of guesses that are fitted on the other settings."""
-    return judged.best_guess(_times(seed))
+    return best_guess(_times(seed))
 
 
 def times_one_sided(seed: Seed) -> float:
     """Return the share of data sets that only one of run and prediction fits by the end."""
-    return judged.one_sided(_times(seed))
+    return one_sided(_times(seed))
 
 
 def matched_off(run: Observations) -> float:
     """Return |predicted − observed| test accuracy at a training accuracy of one half."""
-    return judged.matched_error(run, _predictions(), matched_test_accuracy(run))
+    return matched_error(run, load_predictions(), matched_test_accuracy(run))
