@@ -9,10 +9,10 @@ from typing import Any
 from theory.reading import PathLike
 from validate.corpus.page import write_page
 from validate.figures.paper.registry import FIGURES
+from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
 from validate.judge.groups import Setting
 from validate.judge.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
-from validate.judge.missing import missing_command
 from validate.judge.outcome import Outcome
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.observe import Observations

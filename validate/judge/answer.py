@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sim.runs.places import is_run_folder
+from sim.runs.provenance import model_file
+from theory import off_diagonal
 from theory.checked import checked
-from theory.display import html_table
+from theory.display import html_table, ranges
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.given import among
 from validate.judge.groups import Setting, as_settings, early_text
 from validate.judge.ledger import read_claims
 from validate.judge.measures.geometry import moved
-from validate.judge.measures.own_task import PREDICTION as PREDICTION
-from validate.judge.measures.own_task import above_guessing, undecidable
+from validate.judge.measures.learning import above_guessing
 from validate.judge.measures.prediction import correlation
-from validate.judge.missing import label, missing_command
 from validate.judge.outcome import OUTCOMES, Outcome
 from validate.judge.ranking import ranking
 from validate.judge.stats import COSINE, LEVEL, over_seeds
 from validate.judge.verdict import Finding, Verdict, judge_claim
-from validate.observe import Source
-from validate.observe.times import HALF, early_epoch, learned_part
-from validate.predict.ceiling import training_ceiling
+from validate.observe import Observations, Source
+from validate.observe.times import HALF, early_epoch
+from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
+from validate.predict.predictors import from_uniform, training_labels
 
+PREDICTION = "P^s - u"
+"""The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
 CONDITIONS = Path(__file__).with_name("own_task.toml")
 CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
@@ -36,6 +43,9 @@ MOVED = 0.1
 """How far the cosines must have moved before anything is said of them: a tenth of what separates 0 from 1."""
 LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can decide"
 """How a reason ends if training can change it, and how it begins if no training can."""
+COMPARE = "anchorflow compare "
+_ROUNDING = 1e-12
+"""Of cosines and shares that are equal; the correlations of ``agreement.measures`` have the same limit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,11 +70,12 @@ class Answer:
     @classmethod
     def of(cls, settings: tuple[Setting, ...]) -> Answer:
         """Judge settings that are alike in all but γ and seed, small γ first."""
-        small = _pick([s for s in settings if s.init_rate > CRITICAL], SMALL, max)
-        control = _pick([s for s in settings if s.init_rate < CRITICAL], LARGE, min)
-        rates = {
-            name: side.init_rate if side else -1.0 for name, side in (("small", small), ("large", control))
-        }
+        above = [s for s in settings if s.init_rate > CRITICAL]
+        below = [s for s in settings if s.init_rate < CRITICAL]
+        # At the γ that the claims are about, or else the most extreme one.
+        small = next((s for s in above if s.init_rate == SMALL), above[-1] if above else None)
+        control = next((s for s in below if s.init_rate == LARGE), below[0] if below else None)
+        rates = {"small": small.init_rate if small else -1.0, "large": control.init_rate if control else -1.0}
         (claim,) = read_claims(CONDITIONS, "own", **rates)
         few = len(settings[0].task.anchors) < 3
         return cls(settings, small, control, judge_claim(claim, among([] if few else settings)))
@@ -100,20 +111,16 @@ class Answer:
 
     def _told(self) -> str:
         """Return which conditions are shown to hold or to fail, and which are undecided."""
-        tests = list(zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True))
-
-        def told(outcome: Outcome, p: float) -> str:
-            c = outcome.condition
-            text = f"{c.what}, {outcome.estimate.brief} where {c.asked} is asked"
-            if p >= LEVEL:
-                return text
-            return f"{text} ({'adjusted p < 0.001' if p < 0.001 else f'adjusted p = {p:.2g}'})"
-
-        parts = []
-        for word in ("holds", "fails"):
-            if sure := [told(o, p) for o, p in tests if o.state == word and p < LEVEL]:
-                parts.append(f"{word}: {'; '.join(sure)}")
-        unsure = [told(o, 1.0) for o, p in tests if o.state in ("undecided", "undefined") or p >= LEVEL]
+        told: dict[str, list[str]] = {"holds": [], "fails": [], "undecided": []}
+        for o, p in zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True):
+            text = f"{o.condition.what}, {o.estimate.brief} where {o.condition.asked} is asked"
+            if o.state in ("holds", "fails") and p < LEVEL:
+                adjusted = "adjusted p < 0.001" if p < 0.001 else f"adjusted p = {p:.2g}"
+                told[o.state].append(f"{text} ({adjusted})")
+            elif p >= LEVEL or o.state in ("undecided", "undefined"):
+                told["undecided"].append(text)
+        unsure = told.pop("undecided")
+        parts = [f"{word}: {'; '.join(sure)}" for word, sure in told.items() if sure]
         if self.control is None:
             parts.append("runs with large initial weights are missing")
         elif unsure:
@@ -122,7 +129,7 @@ class Answer:
 
     def __str__(self) -> str:
         command = self.missing_command()
-        missing = f"\n{label(command)}: {command}" if command else ""
+        missing = f"\n{self.missing_label(command)}: {command}" if command else ""
         return f"{self.sentence()}.\nverdict: {self.verdict_line()}.{missing}"
 
     def __repr__(self) -> str:
@@ -155,7 +162,10 @@ class Answer:
         when = "" if self.small is None else f" early in training ({early_text(self.small)})"
         return f"{self.verdict}{when}: {self.why}"
 
-    missing_label = staticmethod(label)
+    @staticmethod
+    def missing_label(command: str) -> str:
+        """Return what stands before the command."""
+        return f"what is missing{' is there already; include it' * command.startswith(COMPARE)}"
 
     def missing_command(self) -> str:
         """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
@@ -223,12 +233,6 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
     return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
 
 
-def _pick(settings: Sequence[Setting], preferred: float, otherwise: Callable[..., Setting]) -> Setting | None:
-    """Return the setting at the γ that the claims are about, or the most extreme one."""
-    chosen = [s for s in settings if s.init_rate == preferred]
-    return chosen[0] if chosen else otherwise(settings, key=lambda s: s.init_rate) if settings else None
-
-
 def _not_ready(setting: Setting, needs_motion: bool) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {setting.init_rate:g}"
@@ -247,9 +251,11 @@ def _not_ready(setting: Setting, needs_motion: bool) -> str:
 
 def _unfit(setting: Setting) -> str:
     """Return why a model cannot learn enough that reads no order; empty if it can, or reads it."""
-    run = setting.runs[0]
-    reads_order = setting.config.model.reads_order
-    ceiling = None if reads_order else training_ceiling(run.config, learned_part(run))
+    task, run = setting.task, setting.runs[0]
+    if setting.config.model.reads_order or task.n_noise:  # With noise a sample can be fitted by heart.
+        return ""
+    ceilings = [c for m in task.mappings if (c := rule_ceiling(task, m)) is not None]
+    ceiling = max(ceilings) if ceilings else order_blind_ceiling(task)
     if ceiling is None or (share := above_guessing(run, ceiling)) >= HALF:
         return ""
     name = "Emb-MLP" if setting.kind == "emb-mlp" else f"{setting.kind!r} model"
@@ -258,3 +264,41 @@ def _unfit(setting: Setting) -> str:
         f"it reads and gets at most {100 * ceiling:.0f} % right, {share:.2f} of the way from guessing to all "
         f"right where at least {HALF:g} is needed; a Transformer reads the order: --model.kind transformer"
     )
+
+
+def undecidable(run: Observations) -> str:
+    """Return why the prediction of a run's task can be neither right nor wrong; empty if it can be."""
+    task = run.task
+    if len(task.anchors) < 3:
+        return "a task with fewer than three anchors has no cosines to predict"
+    excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
+    if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]:
+        frequent = f"every label is as frequent with {ranges(flat)}"
+        return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
+    predicted = off_diagonal(from_uniform(run, task.anchors))
+    if np.ptp(predicted) <= _ROUNDING:
+        same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
+        return f"{same}, and nothing correlates with a constant"
+    return ""
+
+
+def missing_command(like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1) -> str:
+    """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
+
+    The first run of ``like`` has a run folder, whose configuration they take. Where all of them are beside
+    it already, it is the command that compares them.
+    """
+    source, training = like.runs[0].run_folder, like.config.training
+    assert source is not None
+    out = source.parent if longer == 1 else source.parent.with_name(f"{source.parent.name}-longer")
+    options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
+    options += ["--out", str(out)]
+    if longer > 1:
+        options += ["--training.epochs", str(longer * training.epochs)]
+        if training.snapshot_epochs:
+            options += ["--training.snapshot-epochs", *(str(longer * e) for e in training.snapshot_epochs)]
+    own = model_file(like.config.model)
+    names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]
+    if longer == 1 and all(is_run_folder(out / name) for name in names):
+        return COMPARE + shlex.join([str(out), *(["--import", own] if own else [])])
+    return shlex.join(["anchorflow", "train", *options, *(["--import", own] if own else [])])

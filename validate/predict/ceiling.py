@@ -9,8 +9,7 @@ from math import factorial
 
 import numpy as np
 
-from sim.config.run import MemberConfig
-from theory import InputError, Lookup, Mapping, Task, TooManyEntriesError, Window
+from theory import Lookup, Mapping, Task, TooManyEntriesError, Window
 from theory.arrays import IntArray
 from theory.task.domain import Selection
 from theory.task.rule import Deterministic
@@ -33,29 +32,11 @@ def order_blind_ceiling(task: Task) -> float | None:
     return sum(_most_frequent(entries, labels) for entries, labels in inputs) / total if total else None
 
 
-def training_ceiling(config: MemberConfig, part: str) -> float | None:
-    """Return the best accuracy on a run's data set of a model that sees which tokens, not in what order.
+def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
+    """Return the best accuracy on a rule's training data of such a model: 1 if the order is no matter.
 
     Sequences of the same tokens are one input to it, and of their labels it can at best give the commonest.
-    The data are made again, with their tables and sample; None where they are too many for that. ``part``
-    names the data set as the metrics do.
-    """
-    # It loads torch, which the ceilings of a task do not need.
-    from sim.data.dataset import build_dataset, check_data
-
-    try:
-        check_data(config)
-    except InputError:
-        return None
-    data = build_dataset(config)
-    rows = data.parts[part]
-    return _commonest(_bags(data.tokens[rows].numpy()), data.labels[rows].numpy())
-
-
-def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
-    """Return the same for the training data of a rule, where the key is known: 1 if the order is no matter.
-
-    None for a table, and for a rule whose labels are too many to count.
+    The key is known. None for a table, and for a rule whose labels are too many to count.
     """
     domain, rule = task.domain(mapping), mapping.rule
     if not isinstance(rule, Deterministic):

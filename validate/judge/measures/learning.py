@@ -1,4 +1,4 @@
-"""Measures of what is learned when."""
+"""Measures of what is learned when, of losses over a run, and of the bias over γ and learning rates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from theory import marginal_distribution
 from theory.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.judge.agreement import spearman
@@ -26,7 +27,10 @@ from validate.observe.times import (
     fitted_time,
     has_learned,
     is_fitted,
+    largest_rise,
+    learned_part,
     log_ratio,
+    mean_over_run,
     passed,
 )
 from validate.predict.ceiling import order_blind_ceiling
@@ -94,6 +98,17 @@ def best_test_accuracy(run: Observations) -> Value:
     return best if is_fitted(run, "rsn_train") else between(best, 1.0)
 
 
+def above_guessing(run: Observations, accuracy: float | None = None) -> float:
+    """Return a training accuracy as a share of the way from guessing to all right; a run's best by default.
+
+    A guess always names the commonest label. The ledger's one half is one half of the way up from there.
+    """
+    if accuracy is None:
+        accuracy = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
+    guess = float(marginal_distribution(run.task, held_out=True).max())
+    return (accuracy - guess) / (1 - guess) if guess < 1 else math.nan
+
+
 def matched_test_accuracy(run: Observations) -> float:
     """Return the test accuracy at a training accuracy of one half, linear in time; NaN if not reached."""
     return aligned(run, "accuracy", "rsn_test", HALF)
@@ -111,6 +126,25 @@ def least_matched_rise(seed: Seed) -> float:
         low, high = sorted((float(accuracy[last]), float(accuracy[first])))
         by[rate] = low, high
     return by[SMALL][0] - by[LARGE][1]
+
+
+def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -> Value:
+    """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z.
+
+    A loss that overflowed is at least as high as any that was seen: a bound where one of them did, NaN where
+    both did. ``first`` takes the losses before any training.
+    """
+    losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])[:, : 1 if first else None]
+    finite = np.isfinite(losses)
+    overflowed = [not part.all() for part in finite]
+    if all(overflowed):
+        return math.nan
+    high, low = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
+    excess = float(high[0] - low[0]) if first else mean_over_run(run, high - low)
+    found = excess / chance_loss(run)
+    if math.isnan(found) or not any(overflowed):
+        return found
+    return Bound(low=found) if overflowed[0] else Bound(high=found)
 
 
 # --- the bias over a run, over γ and over learning rates ------------------------------------------------
@@ -197,3 +231,26 @@ def least_lead(seed: Seed) -> Value:
 def greatest_lead_at_large(seed: Seed) -> Value:
     """Return the greatest doublings of memory over reasoning test at γ = 0.3, where either was fitted."""
     return extreme((lead(run, "rsn_test") for (_, rate), run in seed.items() if rate == LARGE), max)
+
+
+def spike(run: Observations) -> Value:
+    """Return the largest rise of a training loss above its lowest value before, in units of ln N_Z.
+
+    A loss that overflowed after the first evaluation has lost all that was learned: at least one unit.
+    """
+    rises = (largest_rise(curve(run, "loss", part)[1]) for part in ("mem", "rsn_train"))
+    low, high = ends(extreme(rises, max))
+    largest = low / chance_loss(run)
+    return Bound(low=max(largest, 1.0)) if math.isinf(high) else largest
+
+
+def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
+    """Return the greatest spike, over γ, at a rate among those that learned: the middle (0.5), the top (1).
+
+    ``below`` counts down from there. NaN for fewer than two such rates, which have no top and middle.
+    """
+    learned = learned_variants(seed)
+    if len(learned) < 2:
+        return math.nan
+    chosen = learned[round(place * (len(learned) - 1)) - below]
+    return extreme((spike(run) for (variant, _), run in seed.items() if variant == chosen), max)
