@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import Any
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import read_regular, writing
+from sim.data.corpus import printable
+from sim.runs.files import read_regular, write_json, writing
 from sim.runs.manifest import Manifest
+from sim.runs.run import Run
 from sim.runs.tensors import DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import PathLike, as_path
@@ -24,6 +27,10 @@ KEPT = Path(__file__).resolve().parent.parent / "kept"
 FORMAT_VERSION = 1
 CHECKSUMS = "checksums.json"
 """The list of the kept files, in the folder of all studies."""
+WORDS = "language_words.json"
+"""Words by task and seed, in the folder of all kept studies; ``keep`` renews it."""
+Words = dict[str, list[str]]
+"""Words by corpus, the most frequent first."""
 
 
 def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Path = KEPT) -> Path:
@@ -128,13 +135,10 @@ def _undamaged(file: Path) -> Iterator[bytes]:
         if problem := _list_of(file).problem(_key(file), content):
             raise DamagedError(problem)
         yield content
-    except FileNotFoundError:
-        raise InputError("kept observations", str(file), "no such file", remedy) from None
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
+    except (OSError, DamagedError) as error:
+        unread = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        problem = str(error) if isinstance(error, DamagedError) else unread
         raise InputError("kept observations", str(file), problem, remedy) from None
-    except DamagedError as error:
-        raise InputError("kept observations", str(file), str(error), remedy) from None
 
 
 def _list_of(file: Path) -> Manifest:
@@ -143,3 +147,42 @@ def _list_of(file: Path) -> Manifest:
 
 def _key(file: Path) -> str:
     return f"{file.parent.name}/{file.name}"
+
+
+# --- words of language models' runs, in a file beside the arrays of numbers ----------------------------
+
+
+def words_of(run: Run) -> Words:
+    """Return the words of the matrices that are observed of a run, for each corpus."""
+    from validate.observe.language import most_frequent
+
+    return {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in run.corpora().items()}
+
+
+def keep_words(run: Run, folder: Path) -> None:
+    """Write a run's words into the file of a folder with kept studies."""
+    write_json(
+        folder / WORDS, dict(sorted((_kept_words(folder) | {_text_key(run.config): words_of(run)}).items()))
+    )
+
+
+def shown_words(run: Observations) -> Words:
+    """Return a run's words, from its folder, the file beside kept runs or that of the package."""
+    if run.run_folder is not None:
+        words = words_of(Run.open(run.run_folder))
+    else:
+        beside = {} if run.path is None else _kept_words(run.path.parent.parent)
+        words = (_kept_words(KEPT) | beside).get(_text_key(run.config), {})
+    # GPT-2's tokenizer writes a space as Ġ and a new line as Ċ.
+    return {n: [word.replace("Ġ", "␣").replace("Ċ", r"\n") for word in own] for n, own in words.items()}
+
+
+def _kept_words(folder: Path) -> dict[str, Words]:
+    file = folder / WORDS
+    kept: dict[str, Words] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return kept
+
+
+def _text_key(config: MemberConfig) -> str:
+    """Return a number for a task and seed, which draw the text whatever the model."""
+    return sha256(config.model_dump_json(include={"task", "seed"}).encode()).hexdigest()

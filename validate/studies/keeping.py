@@ -74,7 +74,7 @@ def keep(
             files.append(kept_file(study.name, member.variant, member.config, folder))
             write_kept(chosen, files[-1])
             if isinstance(member.config.task, LanguageTask):
-                from validate.observe.words import keep_words
+                from validate.observe.store import keep_words
 
                 keep_words(Run.open(member.path, unfinished=states[member.path] == "unfinished"), folder)
     return files

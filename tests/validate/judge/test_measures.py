@@ -141,21 +141,21 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
         lambda: cosines(SUMS)[apart(SUMS) == 1].mean() - cosines(SUMS)[apart(SUMS) == 9].mean(),
     ),
     "mean_cosine": ({"tokens": "memory anchors"}, lambda: cosines(MEMORY).mean()),
-    "mean_size": ({"tokens": "reasoning anchors"}, lambda: abs(cosines(SUMS)).mean()),
+    "mean_cosine, size": ({"size": True, "tokens": "reasoning anchors"}, lambda: abs(cosines(SUMS)).mean()),
     "memory_excess": ({}, lambda: cosines(MEMORY).mean() - cosines(SUMS).mean()),
     "moved": ({}, lambda: math.sqrt(((cosines(ALL) - cosines(ALL, 0)) ** 2).mean())),
     "correlation": ({}, lambda: pearsonr(predicted(ALL), cosines(ALL)).statistic),
     "skill": ({}, lambda: 1 - ((predicted(ALL) - cosines(ALL)) ** 2).sum() / (cosines(ALL) ** 2).sum()),
-    "skill_over_mean": (
-        {"tokens": "reasoning anchors"},
+    "skill, mean": (
+        {"tokens": "reasoning anchors", "over": "mean"},
         lambda: 1 - ((predicted(SUMS) - cosines(SUMS)) ** 2).mean() / cosines(SUMS).var(),
     ),
-    "skill_over_rival": (
-        {"rival": "−|i − j|"},
+    "skill, rival": (
+        {"over": "−|i − j|"},
         lambda: 1 - unexplained(predicted(ALL), cosines(ALL)) / unexplained(-apart(ALL), cosines(ALL)),
     ),
-    "skill_over_prediction": (
-        {"predict": from_eq14, "other": from_uniform, "tokens": SUMS},
+    "skill, prediction": (
+        {"predict": from_eq14, "over": from_uniform, "tokens": SUMS},
         lambda: (
             1
             - unexplained(off_diagonal(cosine_matrix(eq14_embedding(TASK, SUMS))), cosines(SUMS))

@@ -19,8 +19,7 @@ from validate.figures.paper import draw_figure
 from validate.judge.measures import language
 from validate.observe import Observations, observe
 from validate.observe.language import SHOWN, most_frequent
-from validate.observe.store import read_kept
-from validate.observe.words import shown_words
+from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
 
 

@@ -165,5 +165,5 @@ def test_other_versions_and_broken_files_are_refused(
     Manifest(tmp_path, "checksums.json").write("mine/gamma0.5_seed0.safetensors", b"nothing")
     with pytest.raises(InputError, match="cannot be read"):
         read_kept(file)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="No such file"):
         observe_path(tmp_path / "none.safetensors")

@@ -30,7 +30,7 @@ from validate.judge.measures.language import (
 )
 from validate.judge.stats import COSINE, number
 from validate.observe import Observations
-from validate.observe.words import shown_words
+from validate.observe.store import shown_words
 
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 GAPS = {

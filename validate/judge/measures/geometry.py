@@ -81,14 +81,12 @@ def fall_mismatch(run: Observations) -> Value:
     return abs(math.log2(share)) if share > NO_FALL else Bound(low=-math.log2(NO_FALL))
 
 
-def mean_cosine(run: Observations, tokens: Tokens | str, when: When = early_epoch) -> float:
-    """Return the mean cosine over the pairs of some anchors."""
-    return float(cosine_pairs(run, tokens, when).mean())
-
-
-def mean_size(run: Observations, tokens: Tokens | str, when: When = early_epoch) -> float:
-    """Return the mean absolute cosine over the pairs of some anchors."""
-    return float(np.abs(cosine_pairs(run, tokens, when)).mean())
+def mean_cosine(
+    run: Observations, tokens: Tokens | str, when: When = early_epoch, *, size: bool = False
+) -> float:
+    """Return the mean cosine over the pairs of some anchors, or the mean ``size`` of the cosine, |cos|."""
+    cosines = cosine_pairs(run, tokens, when)
+    return float((np.abs(cosines) if size else cosines).mean())
 
 
 def memory_excess(run: Observations, when: When = early_epoch) -> float:
@@ -159,7 +157,7 @@ def alike_where_low(run: Observations) -> float:
 
     Over all anchors one direction for each mapping would pass: half of the pairs are of two mappings.
     """
-    return mean_size(run, "reasoning anchors") if rank_left(run) <= HALF else math.nan
+    return mean_cosine(run, "reasoning anchors", size=True) if rank_left(run) <= HALF else math.nan
 
 
 def rank_ratio(seed: Seed, matrix: str) -> float:

@@ -1,8 +1,7 @@
 """Measures of how well the anchors' cosines are predicted, by themselves and against simpler guesses.
 
 A guess knows no label distribution and has no scale of its own, so that against it both sides are scaled to
-fit. One that is the same for all pairs, as one distribution P̄ for every token, has no shape:
-``skill_over_mean``.
+fit. One that is the same for all pairs, as one distribution P̄ for every token, has no shape.
 """
 
 from __future__ import annotations
@@ -83,51 +82,35 @@ def correlation(
 
 
 def skill(
-    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+    run: Observations,
+    predict: Predict = from_uniform,
+    tokens: Tokens | str = "all",
+    when: When = early_epoch,
+    *,
+    over: str | Predict = "zeros",
 ) -> float:
-    """Return 1 − Σ(predicted − observed)² / Σ observed² over pairs: 0 for a prediction of all zeros."""
-    p, o = _both(run, predict, tokens, when)
-    return 1 - float(((p - o) ** 2).sum() / (o**2).sum())
+    """Return the share of a squared error over the pairs of some anchors that a prediction avoids.
 
-
-def skill_over_mean(
-    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
-) -> float:
-    """Return 1 − Σ(predicted − observed)² / Σ(observed − mean)²: 0 for one number for all pairs.
-
-    One distribution P̄ for all tokens predicts one cosine; here it is granted the observed mean.
+    ``over`` says whose error: of "zeros", orthogonal anchors; of the observed "mean", more than one
+    distribution P̄ for all tokens can predict; or with both sides scaled to fit (``avoided``), of a rival, of
+    the "best" of all rivals, or of another prediction.
     """
-    return _explained(*_both(run, predict, tokens, when))
+    predicted, observed = _both(run, predict, tokens, when)
+    if over == "zeros":
+        return 1 - float(((predicted - observed) ** 2).sum() / (observed**2).sum())
+    if over == "mean":
+        return _explained(predicted, observed)
+    if not isinstance(over, str):
+        return avoided(predicted, _both(run, over, tokens, when)[0], observed)
+    guesses = [
+        RIVALS[name](run.task, chosen(run, tokens)) for name in (RIVALS if over == "best" else (over,))
+    ]
+    return float(np.min([avoided(predicted, guess, observed) for guess in guesses]))
 
 
 def _explained(predicted: FloatArray, observed: FloatArray) -> float:
     spread = float(((observed - observed.mean()) ** 2).sum())
     return 1 - float(((predicted - observed) ** 2).sum()) / spread if spread > 0 else math.nan
-
-
-def skill_over_rival(
-    run: Observations,
-    rival: str,
-    predict: Predict = from_uniform,
-    tokens: Tokens | str = "all",
-    when: When = early_epoch,
-) -> float:
-    """Return the share of a rival's squared error that a prediction of cosines avoids (``avoided``)."""
-    predicted, observed = _both(run, predict, tokens, when)
-    return avoided(predicted, RIVALS[rival](run.task, chosen(run, tokens)), observed)
-
-
-def skill_over_best(
-    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
-) -> float:
-    """Return the least skill over all rivals: positive only if the prediction beats the best of them."""
-    return float(np.min([skill_over_rival(run, rival, predict, tokens, when) for rival in RIVALS]))
-
-
-def skill_over_prediction(run: Observations, predict: Predict, other: Predict, tokens: Tokens | str) -> float:
-    """Return the share of another prediction's squared error that one avoids, both scaled to fit."""
-    predicted, observed = _both(run, predict, tokens, early_epoch)
-    return avoided(predicted, _both(run, other, tokens, early_epoch)[0], observed)
 
 
 # --- eq. 14 ---------------------------------------------------------------------------------------------
@@ -209,7 +192,7 @@ def intervened_correlation(seed: Seed, variant: str, labels: str = "") -> float:
 
 def intervened_skill(seed: Seed, variant: str, labels: str = "") -> float:
     """Return the skill of that prediction over the best rival."""
-    return skill_over_best(*_matched(seed, variant, labels))
+    return skill(*_matched(seed, variant, labels), over="best")
 
 
 def geometry_change(seed: Seed, variant: str) -> float:
