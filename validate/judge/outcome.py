@@ -113,6 +113,11 @@ class Outcome(Shown):
         return Estimate(self._mean.value, low, high, len(numbers))
 
     @property
+    def seeds_met(self) -> int:
+        """How many seeds meet the threshold by themselves."""
+        return sum(all(map(self.condition.met, ends(value))) for value in self.values)
+
+    @property
     def side(self) -> str:
         """Return ≥ or ≤ where the mean is a bound, else nothing."""
         return side(self.values, self.condition.within)
@@ -192,10 +197,8 @@ class Outcome(Shown):
 
     def cells(self) -> list[str]:
         """Return claim, γ, measure, threshold, mean, how many seeds meet it, and state."""
-        c = self.condition
-        met = sum(all(map(c.met, ends(value))) for value in self.values)
-        counted = f"{met}/{len(self.values)}"
-        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), counted, self.state]
+        c, met = self.condition, f"{self.seeds_met}/{len(self.values)}"
+        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), met, self.state]
 
     def row(self) -> list[str]:
         """Return its line in a table of ``OUTCOMES``."""
