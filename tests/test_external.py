@@ -102,18 +102,6 @@ def test_with_torchs_optimisers_the_classes_of_outcome_are_theirs() -> None:
     assert [float(x) for x in printed.groups()] == pytest.approx([spread["SGD"], spread["Adam"]], rel=0.02)
 
 
-def test_positions_of_assumption_four_lie_on_half_a_circle() -> None:
-    """cos(|i − j| π/L) is the Gram matrix of points in a plane; their rise to the last one is printed."""
-    L = Task.paper().length
-    i = np.arange(1, L + 1)
-    gram = np.cos(np.abs(i[:, None] - i) * np.pi / L)
-    circle = np.stack([np.cos(i * np.pi / L), np.sin(i * np.pi / L)], axis=1)
-    assert gram == pytest.approx(circle @ circle.T)
-    rises = np.diff(gram[-1])
-    assert (rises > 0).all()
-    assert f"{rises.min():.4f} to {rises.max():.4f}" in PAGE
-
-
 def test_the_printed_conditions_of_appendix_e_contradict_one_another() -> None:
     conditions = printed_conditions(9, 2)
     assert not conditions.compatible

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from theory import (
-    Task,
-    expected_token_label_matrix,
     find_derivation,
-    label_table,
     theorem_2_terms,
-    token_ratios,
 )
 
 
@@ -55,14 +51,3 @@ def test_what_the_proof_leaves_out(n_keys):
     )
     assert terms.memory_drive == pytest.approx(np.sqrt(1 / n_keys - 1 / 8), abs=1e-12)
     assert (terms.memory_share > 0.01) or n_keys == 8
-
-
-def test_the_papers_task_is_outside_the_hypothesis():
-    task = Task.paper()
-    kinds = task.reasoning_anchors, task.memory_anchors
-    C, shares = expected_token_label_matrix(task), token_ratios(task) / 9
-    terms = theorem_2_terms(label_table(task), shares, *kinds, embedding=C)
-    np.testing.assert_allclose(9 * terms.mean_of_products, C.T @ C, atol=1e-16)  # eq. 38 with w_s = C_s
-    assert terms.left_out == pytest.approx(0.129, abs=1e-3)
-    assert terms.memory_drive == pytest.approx(np.sqrt(1 / 100 - 1 / 200))
-    assert theorem_2_terms(label_table(task), shares, *kinds).memory_share == pytest.approx(0.612, abs=1e-3)

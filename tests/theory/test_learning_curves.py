@@ -31,7 +31,7 @@ from theory import (
 from theory.flows.batches import Batching
 from theory.flows.gradient import losses, scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
-from theory.flows.mean_training import Denominator, MeanTraining
+from theory.flows.mean_training import MeanTraining
 from theory.integrate.trajectory import Matrices
 from theory.task.rules.tables import Lookup
 
@@ -139,21 +139,6 @@ def test_clipping_bounds_the_speed():
         sum(float(np.sum((a - b) ** 2)) for a, b in zip(last.mean, start.matrices, strict=True))
     )
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
-
-
-def test_the_second_moment_is_adams_own():
-    """Against the recursion, with bias correction, for squares that change linearly."""
-    settings = AdamSettings(1e-3, betas=(0.9, 0.98), epsilon=1e-3)
-    denominator, v = Denominator(settings), 0.0
-    for n, squares in enumerate(np.linspace(1.0, 5.0, 201), 1):
-        v = 0.98 * v + 0.02 * squares
-        if n % 10 == 1:
-            # Half an interval of linear squares has the mean a quarter of the way in.
-            inverse = denominator.inverse(np.array([squares + 0.05]), 2.0, 10)
-            denominator.pass_by(np.array([squares + 0.09]), 10)
-        if n % 10 == 5:
-            recursion = 1 / (math.sqrt(v / (1 - 0.98**n)) + 1e-3)
-            assert 2 * inverse[0] == pytest.approx(recursion, rel=0.006)
 
 
 def test_a_prediction_that_would_take_too_long_says_so():

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.theory.any_rule import AFFINE, affine, task_of, tasks
+from tests.theory.any_rule import affine, task_of, tasks
 from tests.theory.brute_force import label_formula
 from theory import (
-    Expression,
     Function,
     InputError,
-    Mapping,
     Population,
     Sum,
     Tabulated,
@@ -28,7 +26,6 @@ from theory import (
     finite_sample_cosine,
     label_distribution,
     labels_of,
-    sample_label_distribution,
 )
 from theory.arrays import IntArray
 from theory.task.domain import Domain, Selection
@@ -137,26 +134,6 @@ def test_functions_of_integers_are_kept_as_their_labels() -> None:
         assert hash(task) == hash(task_of(affine))
     wide = task_of(lambda key, anchors: 7 ** (key * anchors[0]) % 97)
     assert label_distribution(wide, 5)[pow(7, 150, 97)] > 0
-
-
-def large(rule: Any, q: int = 2) -> Task:
-    """120 000 pairs of key and combination or more: too many for a task to keep a function's labels."""
-    mapping = Mapping(range(10), rule)
-    return Task(keys=range(400, 1600), n_anchors=q, length=q + 1, vocab_size=2000, mappings=[mapping])
-
-
-def test_a_function_of_many_labels_is_counted_or_sampled_and_not_written() -> None:
-    task = large(affine)
-    wanted = label_distribution(large(Expression(AFFINE)), 3, exact=True)
-    assert label_distribution(task, 3, exact=True) == wanted
-    with pytest.raises(InputError, match="write it as an expression"):
-        task.to_toml()
-    larger = large(lambda key, anchors: int(key * anchors[0] + anchors[3]) % 97, q=4)
-    assert larger.label_range(larger.mappings[0]) == range(2000)
-    with pytest.raises(InputError, match="sample_label_distribution"):
-        label_distribution(larger, 3)
-    found = sample_label_distribution(larger, 3, np.random.default_rng(0), n_samples=2000)
-    assert found.shares[:97].sum() == pytest.approx(1)
 
 
 COUNT = itertools.count()

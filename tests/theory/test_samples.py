@@ -118,21 +118,6 @@ def test_the_spread_of_drawn_training_sets() -> None:
             assert abs(squares.mean() - expected) < 4 * squares.std() / 1000**0.5
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("role", ["any", "anchor", "key", "noise"])
-@pytest.mark.parametrize("held_out", [False, True])
-def test_a_sampled_distribution_lies_within_its_error_bars(held_out: bool, role: Any) -> None:
-    task, token = task_of(RULES["conditional"]), 2 if role in ("any", "anchor") else 21
-    found = sample_label_distribution(
-        task, token, np.random.default_rng(1), n_samples=40_000, role=role, held_out=held_out
-    )
-    exact = label_distribution(task, token, role=role, held_out=held_out)
-    scores = (found.shares - exact) / found.standard_error
-    assert np.abs(scores).max() < 4.5
-    # Neither too wide: where labels occur, the mean square is 1.
-    assert 0.4 < np.mean(scores[exact > 0.002] ** 2) < 2.0
-
-
 def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> None:
     """11^7 combinations: rejected one by one, and each weighs as much as it holds the anchor."""
     mapping = Mapping(range(1, 12), Sum(), held_out=[(1, 1, 1, 1, 1, 1, 1)])

@@ -16,7 +16,6 @@ from theory import (
     measured_rank_steps,
     saddle_staircase,
 )
-from theory.flows.ladder import linearised_drive, product_field
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -45,32 +44,6 @@ def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error
     # Time passes at more than one saddle, in the reduced flow.
     assert predicted.slow_share > 0.3
     assert len(predicted.ranks) > 1
-
-
-def test_at_a_saddle_the_rest_obeys_the_coupled_flow():
-    """Independent of the walk: the field of rung 3 at two fitted modes and a small rest, entry by entry."""
-    rng = np.random.default_rng(0)
-    d, rank, eps = 6, 2, 1e-4
-    tokens, labels = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
-    labels[:, -1] = 1 / np.sqrt(d)
-    labels = np.linalg.qr(labels[:, ::-1])[0][:, ::-1]
-    drive = tokens[:, :5] @ np.diag([5.0, 4.0, 3.0, 2.0, 1.0]) @ labels[:, :5].T
-    token = np.eye(d)
-    sizes = np.cbrt(d * np.array([5.0, 4.0]))
-    x, y = (np.linalg.qr(rng.standard_normal((n, n)))[0] for n in (4, 5))
-    big = tokens[:, :rank] * sizes @ x[:, :rank].T, x[:, :rank] * sizes @ y[:, :rank].T
-    out = y[:, :rank] * sizes @ labels[:, :rank].T
-    rest = (
-        tokens[:, rank:] @ rng.standard_normal((d - rank, 4 - rank)) @ x[:, rank:].T,
-        x[:, rank:] @ rng.standard_normal((4 - rank, 5 - rank)) @ y[:, rank:].T,
-        y[:, rank:] @ rng.standard_normal((5 - rank, d - rank)) @ labels[:, rank:].T,
-    )
-    whole = EmbMLPParameters(*(b + eps * r for b, r in zip((*big, out), rest, strict=True)))
-    moved = product_field(lambda B: linearised_drive(drive, token, B))(whole.matrices)
-    left = tokens[:, rank:5] @ np.diag([3.0, 2.0, 1.0]) @ labels[:, rank:5].T
-    coupled = product_field(lambda _: left)(EmbMLPParameters(*rest).matrices)
-    for velocity, expected in zip(moved, coupled, strict=True):
-        assert velocity / eps**2 == pytest.approx(expected, abs=1e-5)
 
 
 def test_nothing_escapes_without_a_drive_and_no_more_modes_than_there_are():

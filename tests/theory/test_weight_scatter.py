@@ -15,10 +15,9 @@ from theory import (
     labels_of,
 )
 from theory.flows.batches import Batching
-from theory.flows.gradient import population_field, scores
-from theory.flows.gradient_noise import GradientNoise
+from theory.flows.gradient import scores
 from theory.flows.learning_curves import recorded_steps, training_size
-from theory.flows.mean_training import Course, MeanTraining
+from theory.flows.mean_training import MeanTraining
 from theory.flows.weight_scatter import (
     CurvatureFactors,
     WeightScatter,
@@ -102,21 +101,6 @@ def test_draws_have_the_covariance_of_the_formula():
         P = rate * (40 / 39) / 4 / 2 * root[:, None] * inner * root
         sample = np.cov(np.array([draw[k].ravel() for draw in draws]).T)
         assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
-
-
-def test_the_scatter_is_felt_wherever_the_weights_have_got_to():
-    """The mean gradient over weights at plus and minus one distance, at every point."""
-    _, _, population, start = small()
-    training = MeanTraining(population, SGDSettings(0.1), Batching(BATCH, None), 0.0, TANH, 1e-3)
-    course, rng = Course(training, start), np.random.default_rng(0)
-    felt, field = 0.3 * rng.standard_normal(start.matrices.packed().size), population_field(population, TANH)
-    course.go_on(0, felt)
-    for y in (start.matrices.packed(), 2 * start.matrices.packed()):
-        both = [field(start.matrices.unpack(y + sign * felt)).packed() for sign in (1, -1)]
-        found = course.point(y)
-        assert np.allclose(found.descent, (both[0] + both[1]) / 2)
-        noise = GradientNoise(population).moments(start.matrices.unpack(y + felt), TANH).variance.packed()
-        assert np.allclose(found.squares, (both[0] ** 2 + both[1] ** 2) / 2 + noise / BATCH)
 
 
 def seen_losses(population, start, settings, steps, rng):

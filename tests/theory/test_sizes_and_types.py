@@ -1,0 +1,108 @@
+"""Arrays of any type give what float64 gives; what is too large is refused from one item too many on."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from math import comb
+
+import numpy as np
+import pytest
+
+import theory
+from tests.fuzz.calls import valid_calls
+from tests.golden import numbers
+from tests.golden.public import seen
+from theory import Expression, Lookup, Mapping, Sum, Task
+
+CALLS = {
+    name: (function, arguments, given)
+    for name, (function, arguments) in valid_calls("theory").items()
+    if (given := [k for k, v in arguments.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"])
+}
+
+
+@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_lists_and_other_types_of_numbers_give_what_float64_gives(name):
+    function, arguments, given = CALLS[name]
+    # In all types alike; shares are to sum to 1, and times to rise.
+    exact = {key: np.round(64 * np.asarray(arguments[key])) / 64 for key in given if key != "table"}
+    wanted = function(**arguments | exact)
+    for change in (np.ndarray.tolist, lambda array: array.astype(np.float32)):
+        found = function(**arguments | {key: change(value) for key, value in exact.items()})
+        np.testing.assert_allclose([*numbers(seen(found))], [*numbers(seen(wanted))], rtol=1e-12, atol=1e-13)
+        arrays = [getattr(found, f.name) for f in fields(found)] if is_dataclass(found) else [found]
+        kinds = {array.dtype for array in arrays if isinstance(array, np.ndarray)}
+        assert kinds <= {np.dtype(kind) for kind in (np.float64, np.int64, np.bool_)}
+
+
+OWN = Expression("(key + a1 * a2) % 31")
+TASK = Task(
+    keys=range(20, 24),
+    n_anchors=2,
+    length=4,
+    vocab_size=40,
+    mappings=[Mapping([1, 2, 3], Sum(), "sum", [(1, 3)]), Mapping([5, 6], Lookup(), "table")],
+)
+ENTRIES = {"n_anchors": 2, "length": 3, "vocab_size": 40, "keys": range(20, 24)}
+
+
+def drawn(n):
+    return theory.sample_label_distribution(TASK, 1, np.random.default_rng(0), n_samples=n)
+
+
+def distribution(rule):
+    return theory.label_distribution(Task(mappings=[Mapping([1, 2, 3], rule)], **ENTRIES), 1)
+
+
+LIMITS = {
+    # Keys, two places for a noise token and the window, and all combinations.
+    "task.population._MAX_SEQUENCES": (4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
+    "labels.sampled._MAX_DRAWN": (30, lambda: drawn(10)),
+    "labels.counts._MAX_ENTRIES": (
+        2 * 7,
+        lambda: theory.count_sample([[1, 2], [2, 1], [3, 3]], [0, 0, 0], 7),
+    ),
+    "task.rules.tables._MAX_TABLE": (4 * 4, lambda: theory.draw_tables(TASK, np.random.default_rng(0))),
+    "task.domain.MAX_ENTRIES": (4 * 9, lambda: distribution(OWN)),
+    "corpus.operators.LARGEST_MATRIX": (
+        4,
+        lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4))),
+    ),
+    "task.task.MOST_TOKENS": (3, lambda: distribution(Sum())),
+    "task.task.MOST_ANCHORS": (2, lambda: distribution(Sum())),
+    "task.mapping._MAX_NAME": (9, lambda: Mapping([1], Sum(), "nine sign")),
+}
+
+
+@pytest.mark.parametrize("constant", LIMITS)
+def test_limits_of_size_are_exact(constant, monkeypatch):
+    most, call = LIMITS[constant]
+    monkeypatch.setattr(f"theory.{constant}", most - 1)
+    with pytest.raises(theory.InputError):
+        call()
+    monkeypatch.setattr(f"theory.{constant}", most)
+    call()
+
+
+def test_a_population_is_reduced_up_to_a_limit(monkeypatch):
+    """Bags of keys and of anchors, each of the two over the vocabulary."""
+    monkeypatch.setattr("theory.labels.counts._MAX_ENTRIES", comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40)
+    theory.count_population(TASK)
+    monkeypatch.setattr("theory.labels.counts._MAX_ENTRIES", comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40 - 1)
+    with pytest.raises(theory.InputError):
+        theory.count_population(TASK)
+
+
+def test_a_function_is_kept_as_labels_up_to_a_limit(monkeypatch):
+    wanted = distribution(OWN)
+    for kept, calls in ((36, 36), (35, 36), (35, 35)):
+        monkeypatch.setattr("theory.task.rules.function.MAX_KEPT", kept)
+        monkeypatch.setattr("theory.task.rules.function.MAX_CALLS", calls)
+        rule = Task(mappings=[Mapping([1, 2, 3], lambda k, a: (k + a[0] * a[1]) % 31)], **ENTRIES)
+        assert isinstance(rule.mappings[0].rule, theory.Tabulated) == (kept == 36)
+        if calls == 36:
+            np.testing.assert_allclose(theory.label_distribution(rule, 1), wanted, atol=1e-15)
+            continue
+        with pytest.raises(theory.TooManyEntriesError):
+            theory.label_distribution(rule, 1)
