@@ -75,6 +75,13 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return float(measures(a, b)["spearman"])
 
 
+def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:
+    """Return the least-squares slope of observed over predicted; NaN where the prediction is constant."""
+    p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
+    p, o = p - p.mean(), o - o.mean()
+    return float(p @ o / (p @ p)) if np.abs(p).max() > 1e-12 else math.nan
+
+
 def scrambled(n: int) -> npt.NDArray[np.int64]:
     """Return a permutation that destroys nearly all of the order of n things and of their distances.
 

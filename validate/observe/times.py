@@ -55,6 +55,12 @@ def time_at(run: Observations, epoch: int) -> float:
     return float(np.interp(epoch, epochs, [line["sum_learning_rate"] for line in run.metrics]))
 
 
+def accuracy_at(run: Observations, epoch: int) -> float:
+    """Return the training accuracy at the end of an epoch; linear between two evaluations."""
+    epochs = [line["epoch"] for line in run.metrics]
+    return float(np.interp(epoch, epochs, curve(run, "accuracy", learned_part(run))[1]))
+
+
 # --- snapshots ------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,19 @@ def predict_for(
     InputError
         If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
     """
+    return predict_learning(
+        n_epochs=config.training.epochs, seeds=seeds, scatter=scatter, report=report, **flow_arguments(config)
+    )
+
+
+def flow_arguments(config: MemberConfig) -> dict[str, Any]:
+    """Return the setting of a run as arguments of theory's flows.
+
+    Raises
+    ------
+    InputError
+        If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
+    """
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
         raise InputError("config", config.name, "no Emb-MLP with tanh", "choose another run")
@@ -43,20 +56,16 @@ def predict_for(
         betas = (training.beta1, training.beta2)
         settings = AdamSettings(training.learning_rate, betas, training.epsilon, training.weight_decay)
     task = config.build_task()
-    return predict_learning(
-        task,
-        settings,
-        init_rate=config.init_rate,
-        n_epochs=training.epochs,
-        d_m=model.d_m,
-        d_f=model.d_f,
-        batch_size=min(training.batch_size, training_size(task)),
-        clip_norm=training.clip_norm,
-        activation=_ACTIVATIONS[model.activation],
-        seeds=seeds,
-        scatter=scatter,
-        report=report,
-    )
+    return {
+        "task": task,
+        "settings": settings,
+        "init_rate": config.init_rate,
+        "d_m": model.d_m,
+        "d_f": model.d_f,
+        "batch_size": min(training.batch_size, training_size(task)),
+        "clip_norm": training.clip_norm,
+        "activation": _ACTIVATIONS[model.activation],
+    }
 
 
 def time_rows(curves: LearningCurves) -> list[list[str]]:

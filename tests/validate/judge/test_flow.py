@@ -1,0 +1,117 @@
+"""The flow beside P^s − u and another seed, at equal training accuracy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
+from theory import InputError, cosine_matrix, off_diagonal
+from validate.judge.agreement import measures, slope
+from validate.judge.flow import LEVELS, NEAR, SEED, aligned, flow_cosines, snapshot_at
+from validate.judge.groups import Setting, group_runs
+from validate.observe.times import accuracy_at
+from validate.predict.predictors import UNIFORM, uniform_cosines
+
+TASK = {
+    "keys": "20..39",
+    "n_anchors": 2,
+    "length": 3,
+    "vocab_size": 60,
+    "reasoning_anchors": "1..5",
+    "memory_anchors": "8..10",
+    "held_out": [[1, 4]],
+}
+
+
+@pytest.fixture(scope="module")
+def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
+    seen = tuple(range(0, 40, 2))
+    training = TrainingConfig(epochs=40, learning_rate=1e-3, batch_size=50, snapshot_epochs=seen)
+    return trained(tmp_path_factory.mktemp("runs"), TASK, training, (0, 1, 2))
+
+
+def test_the_flow_has_the_size_that_label_distributions_lack(setting: Setting) -> None:
+    rows = {(row.level, row.predictor): row for row in aligned(setting)}
+    for level in (0.3, 0.5):
+        flow, labels = rows[level, "AdamW flow"], rows[level, UNIFORM]
+        assert flow.rmse.high < labels.rmse.low
+        assert flow.slope.low < 1 < flow.slope.high
+        assert labels.slope.low > 1
+    assert rows[0.5, "AdamW flow"].pearson.mean > 0.9
+
+
+def test_every_line_has_the_numbers_of_its_own_predictor(setting: Setting) -> None:
+    """Against a second computation, with a flow that is known."""
+    n = len(setting.task.anchors)
+    asked: list[float] = []
+
+    def known(_: Setting, accuracies: list[float], *, seed: int) -> tuple[list[np.ndarray], float]:
+        asked[:] = accuracies
+        return [
+            cosine_matrix(np.random.default_rng(i).standard_normal((n, 4))) for i in range(len(asked))
+        ], 7.0
+
+    rows = aligned(setting, flow=known)
+    assert asked == sorted(set(asked))
+    assert [row.level for row in rows] == [level for level in LEVELS for _ in range(4)]
+    for row in rows:
+        epochs = [snapshot_at(run, row.level) or 0 for run in setting.runs]
+        pairs = [
+            off_diagonal(run.cosines(setting.task.anchors, e))
+            for run, e in zip(setting.runs, epochs, strict=True)
+        ]
+        accuracies = [accuracy_at(run, e) for run, e in zip(setting.runs, epochs, strict=True)]
+        assert np.abs(np.array(accuracies) - row.level).max() <= NEAR
+        predicted = {
+            "AdamW flow": [
+                off_diagonal(cosine_matrix(np.random.default_rng(asked.index(a)).standard_normal((n, 4))))
+                for a in accuracies
+            ],
+            UNIFORM: [off_diagonal(uniform_cosines(setting.task, setting.task.anchors))] * 3,
+            SEED: [pairs[1], pairs[2], pairs[0]],
+        }.get(row.predictor)
+        if predicted is None:
+            continue
+        errors = [np.sqrt(np.mean((p - o) ** 2)) for p, o in zip(predicted, pairs, strict=True)]
+        assert row.rmse.mean == pytest.approx(np.mean(errors))
+        assert row.slope.mean == pytest.approx(
+            np.mean([np.polyfit(p, o, 1)[0] for p, o in zip(predicted, pairs, strict=True)])
+        )
+        assert row.pearson.mean == pytest.approx(
+            np.mean([np.corrcoef(p, o)[0, 1] for p, o in zip(predicted, pairs, strict=True)])
+        )
+        assert row.seconds == 7.0 or row.predictor != "AdamW flow"
+
+
+def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
+    two = [{"name": name, "anchors": own, "rule": "sum"} for name, own in (("a", [1, 2]), ("b", [3, 4]))]
+    task = {"keys": "20..25", "n_anchors": 2, "length": 3, "vocab_size": 40, "mappings": two}
+    setting = trained(tmp_path, task, TrainingConfig(epochs=1))
+    with pytest.raises(InputError, match="several rules"):
+        flow_cosines(setting, [0.1])
+
+
+def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path: Path) -> None:
+    setting = trained(tmp_path, TASK, TrainingConfig(epochs=30, learning_rate=1e-2, batch_size=20))
+    with pytest.raises(InputError, match="no snapshots near"):
+        aligned(setting)
+
+
+def trained(
+    out: Path, task: dict[str, Any], training: TrainingConfig, seeds: tuple[int, ...] = (0,)
+) -> Setting:
+    """Train small networks from small weights."""
+    model = EmbMLPConfig(d_m=32, d_f=48)
+    config = RunConfig(task=task, init_rates=(0.8,), seeds=seeds, model=model, training=training)
+    return group_runs([run.path for run in train(config, out, workers=1)])[0]
+
+
+def test_a_slope_is_that_of_a_line() -> None:
+    x = np.random.default_rng(0).standard_normal(20)
+    assert slope(x, 3 - 2 * x) == pytest.approx(-2)
+    assert np.isnan(slope(np.ones(5), x[:5]))
+    assert measures(x, x)["pearson"] == pytest.approx(1)
