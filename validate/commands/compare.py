@@ -29,6 +29,9 @@ class Options(CommandOptions):
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
     """Also show the cosines at these epochs, each of which needs a snapshot."""
+    flow: bool = False
+    """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
+    and another seed's run. For Emb-MLPs; minutes for each γ at the paper's size."""
     verbose: bool = False
     """Print every condition, the comparison for each group of anchors, and the paper's claims."""
 
@@ -50,7 +53,7 @@ def run(options: Options) -> int:
             raise InputError("epochs", epoch, problem, f"choose from {setting.epochs()}")
     shown = options.out is not None or options.as_json
     title = "Predicted and observed embeddings"
-    report = Report.build(title, settings, epochs=options.epochs, draw=shown)
+    report = Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)
     files = report.write(options.out) if options.out is not None else ()
     if options.as_json:
         print_json(report.to_json())
@@ -66,6 +69,7 @@ def print_report(report: Report, *, verbose: bool) -> None:
 
     Verbose: every condition, and the early comparison over all pairs, one table per setting.
     """
+    from validate.judge.flow import ALIGNED_HEADER
     from validate.judge.groups import early_text
     from validate.judge.presentation import headline, is_measured, measured, states_text
     from validate.judge.ranking import RANKED_HEADER, ranking
@@ -80,6 +84,9 @@ def print_report(report: Report, *, verbose: bool) -> None:
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
             print_table(title, RANKED_HEADER, [r.cells() for r in ranked])
+    for label, levels in report.levels.items():
+        aligned = [row.cells() for level in levels for row in level.rows()]
+        print_table(f"at equal training accuracy, {label}, all anchors", ALIGNED_HEADER, aligned)
     for setting in report.settings if verbose else ():
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]

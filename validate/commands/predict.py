@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
@@ -35,14 +35,17 @@ class Options(CommandOptions):
     """Seed of these draws and of the initial weights of the curves."""
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
+    flow: bool = False
+    """Also predict how large the cosines are, by the flow of an Emb-MLP's optimiser, at training accuracies
+    0.1, 0.3 and 0.5; takes minutes at the paper's size."""
     init_rate: float = 0.8
-    """γ; needs --curves."""
+    """γ of the curves and the flow."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    """The optimiser; needs --curves."""
+    """Their optimiser."""
     learning_rate: float = 1e-4
-    """Its learning rate; needs --curves."""
+    """Its learning rate."""
     epochs: int = 100
-    """How long the curves are; needs --curves."""
+    """How long the curves are; the flow ends after twice as many."""
     scatter: bool = False
     """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
     at larger rates; with it the prediction often takes longer than training."""
@@ -53,14 +56,15 @@ def run(options: Options) -> int:
     from sim.config.task_files import as_task
 
     if (options.file is None) == (options.task is None):
-        problem, remedy = "one task is required", "give TASK.toml or --task"
-        raise InputError("task", [options.file, options.task], problem, remedy)
+        given = f"{options.file} and {options.task}" if options.file else "none"
+        raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
     for name in ("init_rate", "optimizer", "learning_rate", "epochs", "scatter"):
-        if name in options.model_fields_set and not options.curves:
+        if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
             raise InputError(name, getattr(options, name), "is for curves", "add --curves")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder
+    from validate.judge.flow import LEVELS, flow_cosines, flow_rows
     from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
     from validate.predict.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction
     from validate.terminal.tables import print_json, print_table, tell
@@ -68,20 +72,30 @@ def run(options: Options) -> int:
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
     prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
-    member = _member(task, options) if options.curves else None
+    member = _member(task, options) if options.curves or options.flow else None
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
-        learning = {} if member is None else {"learning": curves_json(_curves(member, options.scatter))}
-        print_json(prediction.to_json() | learning)
+        more: dict[str, Any] = {}
+        if member is not None and options.curves:
+            more["learning"] = curves_json(_curves(member, options.scatter))
+        if member is not None and options.flow:
+            matrices, seconds = flow_cosines(member, LEVELS)
+            cosines = {str(level): m.tolist() for level, m in zip(LEVELS, matrices, strict=True)}
+            more["flow"] = {"anchors": task.anchors, "cosines": cosines, "seconds": seconds}
+        print_json(prediction.to_json() | more)
         return 0
     title = "label distributions of the training data (eq. 7, 8, 21-25)"
     print_table(title, TOKEN_HEADER, prediction.token_rows())
     print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
     for sentence in [*prediction.notes(), *prediction.left_out()]:
         tell(sentence)
-    if member is not None:
-        sys.stdout.flush()  # The curves may take minutes.
+    sys.stdout.flush()  # What follows may take minutes.
+    if member is not None and options.flow:
+        matrices, seconds = flow_cosines(member, LEVELS)
+        title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
+        print_table(title, COSINE_HEADER, flow_rows(member, matrices))
+    if member is not None and options.curves:
         curves = _curves(member, options.scatter)
         header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
         print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))

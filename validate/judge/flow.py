@@ -8,12 +8,13 @@ another seed; each line of the comparison has its cost.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from sim.config.run import MemberConfig
 from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
 from theory.arrays import FloatArray
 from validate.judge.agreement import measures, slope
@@ -22,7 +23,10 @@ from validate.judge.measures.prediction import same_mapping
 from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.times import accuracy_at
+from validate.predict.cells import summary
+from validate.predict.learning import flow_arguments
 from validate.predict.predictors import UNIFORM, groups_of, uniform_cosines
+from validate.predict.statistics import Cosines
 
 LEVELS = (0.1, 0.3, 0.5)
 """The training accuracies at which runs and flow are compared."""
@@ -30,7 +34,7 @@ NEAR = 0.05
 """How far the accuracy of a snapshot may be from a level."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
 FLOWS = {"adamw": "AdamW flow", "sgd": "SGD flow"}
-ALIGNED_HEADER = ("accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
+ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,38 @@ class Aligned:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        estimates = {name: getattr(self, name).as_dict() for name in ("pearson", "slope", "rmse")}
-        return {"accuracy": self.level, "predictor": self.predictor, **estimates, "seconds": self.seconds}
+        return asdict(self) | {name: getattr(self, name).as_dict() for name in ("pearson", "slope", "rmse")}
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The cosines of every pair of anchors at one training accuracy, each of shape (n_seeds, n_pairs).
+
+    Attributes
+    ----------
+    level : float
+    observed : ndarray
+    predicted : dict of str to ndarray
+        By predictor.
+    seconds : dict of str to float
+        The cost of each.
+    """
+
+    level: float
+    observed: FloatArray
+    predicted: dict[str, FloatArray]
+    seconds: dict[str, float]
+
+    def rows(self) -> list[Aligned]:
+        """Return how each predictor does."""
+        rows = []
+        for name, predicted in self.predicted.items():
+            each = measures(predicted, self.observed)
+            slopes = over_seeds([slope(p, o) for p, o in zip(predicted, self.observed, strict=True)])
+            errors = over_seeds(each["rmse"], SIZE)
+            pearson = over_seeds(each["pearson"], COSINE)
+            rows.append(Aligned(self.level, name, pearson, slopes, errors, self.seconds[name]))
+        return rows
 
 
 def snapshot_at(run: Observations, level: float) -> int | None:
@@ -66,15 +100,16 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 
 def flow_cosines(
-    setting: Setting, accuracies: Sequence[float], *, seed: int = 1000
+    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000
 ) -> tuple[list[FloatArray], float]:
     """Return the flow's cosines of all anchors at some training accuracies, and the seconds that they took.
 
-    Weights and memory tables are drawn with a seed of their own: nothing of a run is used.
+    Weights and memory tables are drawn with a seed of their own: nothing of a run is used. NaN where an
+    accuracy is not reached within twice the run's epochs.
 
     Parameters
     ----------
-    setting : Setting
+    config : MemberConfig
     accuracies : sequence of float
         Increasing.
     seed : int, optional
@@ -83,25 +118,31 @@ def flow_cosines(
     Raises
     ------
     InputError
-        If the runs are not of an Emb-MLP at a constant rate on the whole population, or their task has
-        several rules, whose accuracies are learned at different times.
+        If the run is not of an Emb-MLP at a constant rate on the whole population, or its task has several
+        rules, whose accuracies are learned at different times.
     """
-    run, began = setting.runs[0], time.process_time()
-    rules = [mapping.name for mapping in setting.task.mappings if not mapping.is_table]
+    began, task = time.process_time(), config.build_task()
+    rules = [mapping.name for mapping in task.mappings if not mapping.is_table]
     if len(rules) > 1:
-        remedy = "compare without the flow, or train a task with one of them"
+        remedy = "leave the flow out, or take a task with one of them"
         raise InputError("flow", rules, "the task has several rules", remedy)
-    found = predicted_embedding(
-        accuracies=accuracies,
-        max_epochs=2 * run.config.training.epochs,
-        seed=seed,
-        **flow_arguments(run.config),
-    )
-    anchors = list(setting.task.anchors)
-    return [cosine_matrix(W[anchors]) for W in found.W_emb], time.process_time() - began
+    options = flow_arguments(config) | {"max_epochs": 2 * config.training.epochs, "seed": seed}
+    found = predicted_embedding(accuracies=accuracies, **options)
+    return [cosine_matrix(W[list(task.anchors)]) for W in found.W_emb], time.process_time() - began
 
 
-def aligned(setting: Setting, *, seed: int = 1000, flow: Callable[..., Any] = flow_cosines) -> list[Aligned]:
+def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
+    """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` has them for P^s − u."""
+    task, name, rows = config.build_task(), FLOWS[config.training.optimizer], []
+    for group, tokens in groups_of(task).items():
+        places = [task.anchors.index(token) for token in tokens]
+        for level, matrix in zip(LEVELS, matrices, strict=True):
+            cosines = Cosines.exact(matrix[np.ix_(places, places)])
+            rows.append([group, f"{name}, training accuracy {level:g}", *summary(cosines, tokens)])
+    return rows
+
+
+def aligned(setting: Setting, *, seed: int = 1000) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
     At each of ``LEVELS`` every run is seen at the snapshot with the nearest training accuracy, and the flow
@@ -120,29 +161,24 @@ def aligned(setting: Setting, *, seed: int = 1000, flow: Callable[..., Any] = fl
         problem = f"{setting.label} has no snapshots near the training accuracies {LEVELS}"
         raise InputError("flow", setting.label, problem, "train with more of --training.snapshot-epochs")
     reached = {
-        level: [accuracy_at(run, epoch) for run, epoch in zip(runs, own, strict=True)]
-        for level, own in known.items()
+        level: [accuracy_at(run, epoch) for run, epoch in zip(runs, epochs, strict=True)]
+        for level, epochs in known.items()
     }
-    wanted = sorted({accuracy for own in reached.values() for accuracy in own})
-    matrices, seconds = flow(setting, wanted, seed=seed)
-    found: list[Aligned] = []
-    for level, own in known.items():
-        observed = [off_diagonal(run.cosines(tokens, epoch)) for run, epoch in zip(runs, own, strict=True)]
-        at_level = [off_diagonal(matrices[wanted.index(accuracy)]) for accuracy in reached[level]]
-        one = [off_diagonal(uniform_cosines(setting.task, tokens))] * len(runs)
-        guess = [same_mapping(setting.task, tokens)] * len(runs)
-        predictors = {
-            FLOWS[runs[0].config.training.optimizer]: (at_level, seconds),
-            UNIFORM: (one, 0.0),
-            MAPPING: (guess, 0.0),
-        }
+    wanted = sorted({accuracy for each in reached.values() for accuracy in each})
+    matrices, seconds = flow_cosines(runs[0].config, wanted, seed=seed)
+    found = []
+    for level, epochs in known.items():
+        own = list(zip(runs, epochs, strict=True))
+        observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])
+        flow = np.array([off_diagonal(matrices[wanted.index(accuracy)]) for accuracy in reached[level]])
+        labels = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), flow.shape)
+        guess = np.broadcast_to(same_mapping(setting.task, tokens), flow.shape)
+        name = FLOWS[runs[0].config.training.optimizer]
+        predicted = {name: flow, UNIFORM: labels, MAPPING: guess}
+        cost = {name: seconds, UNIFORM: 0.0, MAPPING: 0.0}
         if len(runs) > 1:
-            ends = zip(runs, own, strict=True)
-            cost = float(np.median([run.seconds * epoch / run.config.training.epochs for run, epoch in ends]))
-            predictors[SEED] = ([*observed[1:], observed[0]], cost)
-        for name, (predicted, cost) in predictors.items():
-            each = measures(predicted, observed)
-            slopes = [slope(p, o) for p, o in zip(predicted, observed, strict=True)]
-            bounds = over_seeds(each["pearson"], COSINE), over_seeds(slopes), over_seeds(each["rmse"], SIZE)
-            found.append(Aligned(level, name, *bounds, cost))
+            predicted[SEED] = np.roll(observed, -1, axis=0)
+            each = [run.seconds * epoch / run.config.training.epochs for run, epoch in own]
+            cost[SEED] = float(np.median(each))
+        found.append(Level(level, observed, predicted, cost))
     return found

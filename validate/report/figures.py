@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,11 +15,13 @@ from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import FEW
+from validate.figures.panels.points import Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.judge.compare import Row
+from validate.judge.flow import Level
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS, RungDistance
 from validate.judge.stats import Estimate
@@ -31,7 +33,7 @@ MOST_SETTINGS = 12
 _PIXELS_PER_INCH = 165.0
 """Of a picture; the page shows it somewhat smaller."""
 _MOST_SHOWN, _MOST_LETTERS = 3, 80
-Points = dict[str, list[tuple[int, Estimate]]]
+Errors = dict[str, list[tuple[int, Estimate]]]
 """Epochs and errors by the name of a line."""
 
 
@@ -135,9 +137,36 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[She
     return found
 
 
+def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]]) -> list[Sheet]:
+    """Draw every pair of anchors against P^s − u and against the flow, at the highest training accuracy."""
+    shown = [setting for setting in settings if setting.label in levels]
+    panels = []
+    for setting in shown:
+        last = levels[setting.label][-1]
+        rows = {row.predictor: row for row in last.rows()}
+        flow = next(iter(rows))
+        y, groups = last.observed.mean(axis=0), {}
+        for name, marker, colour in ((UNIFORM, "^", PALETTE[1]), (flow, "o", PALETTE[0])):
+            points = np.column_stack([last.predicted[name].mean(axis=0), y])
+            groups[name] = Group(points, colour, marker, 3)
+        said = "; ".join(f"{n}: slope {rows[n].slope.brief}, RMSE {rows[n].rmse.brief}" for n in groups)
+        title = f"{setting.label},\ntraining accuracy {last.level:g}"
+        panels.append(
+            Points(title, groups, "predicted cosine", "observed cosine", (-1.05, 1.05), numbers=said)
+        )
+    caption = (
+        "Every pair of anchors, mean over seeds: P^s − u says the order, the flow of the optimiser the size. "
+        "On the line a prediction is perfect."
+    )
+    rows_ = [
+        PanelRow("", panels[i : i + _MOST_SHOWN], height=2.6) for i in range(0, len(panels), _MOST_SHOWN)
+    ]
+    return [Sheet("flow", caption, about(shown), rows_)] if panels else []
+
+
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:
     """Draw how far predictors are from training over time, a figure for each group of anchors."""
-    points: dict[str, dict[str, Points]] = {}
+    points: dict[str, dict[str, Errors]] = {}
     for row in rows:
         if row.anchor is None and row.measure == "rmse":
             own = points.setdefault(row.group, {}).setdefault(row.setting, {})
@@ -149,7 +178,7 @@ def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]
 def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[Sheet]:
     """Draw the distances between neighbouring rungs over epochs, a sheet for each group of anchors."""
     steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
-    points: dict[str, dict[str, Points]] = {}
+    points: dict[str, dict[str, Errors]] = {}
     for d in distances:
         if d.step in steps:
             own = points.setdefault(d.group, {}).setdefault(d.setting, {})
@@ -162,7 +191,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
 
 
 def _over_epochs(
-    name: str, caption: str, settings: Sequence[Setting], points: dict[str, dict[str, Points]]
+    name: str, caption: str, settings: Sequence[Setting], points: dict[str, dict[str, Errors]]
 ) -> list[Sheet]:
     """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
     sheets = []

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from sim.runs.provenance import commit_text
 from validate.judge import presentation
+from validate.judge.flow import ALIGNED_HEADER
 from validate.judge.groups import early_text
 from validate.judge.ranking import LEFT_OUT, STEPS, WHOLE, ranking
 from validate.predict.predictors import predictor_notes
@@ -85,6 +86,7 @@ def _environment() -> Environment:
         early_text=early_text,
         agreements=agreements,
         agreement_header=AGREEMENT,
+        aligned_header=ALIGNED_HEADER,
     )
     return environment
 

@@ -14,6 +14,7 @@ from theory.reading import PathLike, as_path
 from validate.figures.sheet import Sheet
 from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
+from validate.judge.flow import Aligned, Level, aligned
 from validate.judge.given import GivenRuns, Match
 from validate.judge.groups import Setting
 from validate.judge.ledger import ledger
@@ -28,6 +29,7 @@ from validate.report.figures import (
     NotDrawn,
     draw_cosines,
     draw_errors,
+    draw_flows,
     draw_label_distributions,
     draw_rungs,
     paper_figures,
@@ -68,6 +70,8 @@ class Report:
         The study of the claims that these runs come nearest to.
     distances : list of RungDistance
         The error budget of the Emb-MLP's runs.
+    levels : dict of str to list of Level
+        By setting, the flow beside other predictors at equal training accuracy, where it was asked for.
     figures : list of Sheet
     not_drawn : list of NotDrawn
         The figures of the paper that these runs cannot fill.
@@ -86,6 +90,7 @@ class Report:
     matches: list[Match] = field(default_factory=list)
     nearest: Match | None = None
     distances: list[RungDistance] = field(default_factory=list)
+    levels: dict[str, list[Level]] = field(default_factory=dict)
     figures: list[Sheet] = field(default_factory=list)
     not_drawn: list[NotDrawn] = field(default_factory=list)
     made: dict[str, Any] = field(default_factory=lambda: {"written": now(), **software()})
@@ -99,6 +104,7 @@ class Report:
         epochs: Sequence[int] = (),
         outcomes: Sequence[Outcome] = (),
         draw: bool = True,
+        flow: bool = False,
     ) -> Report:
         """Compare the runs, judge the claims they can answer and draw the figures they can fill.
 
@@ -112,6 +118,8 @@ class Report:
             Verdicts of the caller's own, shown first.
         draw : bool, optional
             Whether to draw figures, which takes most of the time.
+        flow : bool, optional
+            Whether to predict the cosines by the flow of the optimiser too: minutes for each setting.
         """
         observations = [run for setting in settings for run in setting.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
@@ -126,6 +134,7 @@ class Report:
             matches=given.matches_of(claims),
             nearest=given.nearest_of(claims),
             distances=rung_distances(settings),
+            levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
         if draw:
             several = len(report.answers) > 1
@@ -136,6 +145,7 @@ class Report:
             labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
             report.figures = [*paper, *map(draw_label_distributions, labels)]
             report.figures += draw_cosines(settings, epochs) if epochs else []
+            report.figures += draw_flows(settings, report.levels)
             report.figures += draw_errors(settings, report.rows) + draw_rungs(settings, report.distances)
             for figure in track(report.all_figures(), "drawing figures"):
                 figure.plot(footnote=False)
@@ -144,6 +154,10 @@ class Report:
     def all_figures(self) -> list[Sheet]:
         """Return the answers' pictures and the figures."""
         return [*(picture for picture in self.pictures if picture is not None), *self.figures]
+
+    def aligned_rows(self) -> list[tuple[str, Aligned]]:
+        """Return the setting and the comparison at equal training accuracy, line by line."""
+        return [(label, row) for label, own in self.levels.items() for each in own for row in each.rows()]
 
     def early_epoch(self, setting: str) -> int:
         """Return the epoch by which every run of a setting is early."""
@@ -178,6 +192,7 @@ class Report:
             "claims": self.claims(),
             "stands_for": [m.as_dict() for m in self.matches],
             "comparison": [r.as_dict() for r in self.rows],
+            "aligned": [{"setting": label, **row.as_dict()} for label, row in self.aligned_rows()],
             "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
             "settings": [
                 {

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
+from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, train
 from theory import InputError, cosine_matrix, off_diagonal
+from theory.arrays import FloatArray
+from validate.judge import flow
 from validate.judge.agreement import measures, slope
 from validate.judge.flow import LEVELS, NEAR, SEED, aligned, flow_cosines, snapshot_at
 from validate.judge.groups import Setting, group_runs
@@ -35,27 +37,30 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 
 def test_the_flow_has_the_size_that_label_distributions_lack(setting: Setting) -> None:
-    rows = {(row.level, row.predictor): row for row in aligned(setting)}
+    rows = {(row.level, row.predictor): row for level in aligned(setting) for row in level.rows()}
     for level in (0.3, 0.5):
-        flow, labels = rows[level, "AdamW flow"], rows[level, UNIFORM]
-        assert flow.rmse.high < labels.rmse.low
-        assert flow.slope.low < 1 < flow.slope.high
+        own, labels = rows[level, "AdamW flow"], rows[level, UNIFORM]
+        assert own.rmse.high < labels.rmse.low
+        assert own.slope.low < 1 < own.slope.high
         assert labels.slope.low > 1
     assert rows[0.5, "AdamW flow"].pearson.mean > 0.9
 
 
-def test_every_line_has_the_numbers_of_its_own_predictor(setting: Setting) -> None:
+def test_every_line_has_the_numbers_of_its_own_predictor(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Against a second computation, with a flow that is known."""
     n = len(setting.task.anchors)
     asked: list[float] = []
 
-    def known(_: Setting, accuracies: list[float], *, seed: int) -> tuple[list[np.ndarray], float]:
+    def known(_: MemberConfig, accuracies: list[float], *, seed: int) -> tuple[list[FloatArray], float]:
         asked[:] = accuracies
         return [
             cosine_matrix(np.random.default_rng(i).standard_normal((n, 4))) for i in range(len(asked))
         ], 7.0
 
-    rows = aligned(setting, flow=known)
+    monkeypatch.setattr(flow, "flow_cosines", known)
+    rows = [row for level in aligned(setting) for row in level.rows()]
     assert asked == sorted(set(asked))
     assert [row.level for row in rows] == [level for level in LEVELS for _ in range(4)]
     for row in rows:
@@ -67,10 +72,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting: Setting) -> No
         accuracies = [accuracy_at(run, e) for run, e in zip(setting.runs, epochs, strict=True)]
         assert np.abs(np.array(accuracies) - row.level).max() <= NEAR
         predicted = {
-            "AdamW flow": [
-                off_diagonal(cosine_matrix(np.random.default_rng(asked.index(a)).standard_normal((n, 4))))
-                for a in accuracies
-            ],
+            "AdamW flow": [off_diagonal(made(asked.index(a), n)) for a in accuracies],
             UNIFORM: [off_diagonal(uniform_cosines(setting.task, setting.task.anchors))] * 3,
             SEED: [pairs[1], pairs[2], pairs[0]],
         }.get(row.predictor)
@@ -92,7 +94,7 @@ def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
     task = {"keys": "20..25", "n_anchors": 2, "length": 3, "vocab_size": 40, "mappings": two}
     setting = trained(tmp_path, task, TrainingConfig(epochs=1))
     with pytest.raises(InputError, match="several rules"):
-        flow_cosines(setting, [0.1])
+        flow_cosines(setting.runs[0].config, [0.1])
 
 
 def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path: Path) -> None:
@@ -115,3 +117,7 @@ def test_a_slope_is_that_of_a_line() -> None:
     assert slope(x, 3 - 2 * x) == pytest.approx(-2)
     assert np.isnan(slope(np.ones(5), x[:5]))
     assert measures(x, x)["pearson"] == pytest.approx(1)
+
+
+def made(seed: int, n: int) -> FloatArray:
+    return cosine_matrix(np.random.default_rng(seed).standard_normal((n, 4)))
