@@ -46,6 +46,8 @@ class Evidence:
     def find(self, needs: Needs) -> Sample:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
 
+        Those of a study that another one continues are cut to the length of the shortest.
+
         Raises
         ------
         MissingRunsError
@@ -61,6 +63,9 @@ class Evidence:
                 if rate not in cells:
                     raise self.missing(needs.study, variant, f"no run at γ = {rate:g}")
                 found[variant, rate] = cells[rate]
+        if needs.study in MORE:  # Its rate is constant: a short run is the beginning of a long one.
+            last = min(run.metrics[-1]["epoch"] for runs in found.values() for run in runs)
+            return {cell: [run.until(last) for run in runs] for cell, runs in found.items()}
         return found
 
     def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:

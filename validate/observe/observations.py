@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ UNDEFINED = "–"
 """What tables show for a number that is not defined."""
 KEPT_SUFFIX = ".safetensors"
 """How the name of a kept file ends."""
+
+TIMELESS = ("frozen_direction", "frozen_start", "token_label_matrix_anchors", "token_ratio")
+"""Arrays without an axis of snapshots."""
 
 
 class NoRunsError(InputError):
@@ -105,6 +108,16 @@ class Observations(Shown):
     def tokens(self) -> tuple[int, ...]:
         """All anchors, then all keys: the order of the token axis T; anchors alone are the axis A."""
         return tokens_of(self.task)
+
+    def until(self, epoch: int) -> Observations:
+        """Return the run as it was after an epoch: its evaluations and snapshots up to then."""
+        n = sum(each <= epoch for each in self.epochs)
+
+        def shorter() -> dict[str, FloatArray]:
+            return {name: array if name in TIMELESS else array[:n] for name, array in self.arrays.items()}
+
+        lines = [line for line in self.metrics if line["epoch"] <= epoch]
+        return replace(self, metrics=lines, epochs=self.epochs[:n], arrays=LazyArrays(shorter))
 
     def at(self, name: str, epoch: int) -> FloatArray:
         """Return an observable at one snapshot, or raise ``NotObservedError`` or ``InputError``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -117,3 +117,17 @@ def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
         return
     wanted = [run for key, own in runs.items() if key != lacking for run in own]
     assert Stored(runs=stored).runs_of(study, "") == wanted
+
+
+def test_runs_of_a_continued_study_are_judged_at_one_length() -> None:
+    ((study, more),) = MORE.items()
+    small, large = max(RATES), min(RATES)
+    members = [m for m in MEMBERS if m.init_rate in (small, large)][:4]
+    ends = (9, 7, 8, 30)  # The snapshots: before training, at epoch 5 and at the end.
+    runs = [
+        replace(run, metrics=[{"epoch": epoch} for epoch in range(end + 1)], epochs=(0, 5, end))
+        for run, end in zip(observed(members), ends, strict=True)
+    ]
+    found = Stored(runs={study: runs[:1], more: runs[1:]}).find(Needs(study, (small, large)))
+    lengths = {(run.metrics[-1]["epoch"], run.epochs) for own in found.values() for run in own}
+    assert lengths == {(7, (0, 5)), (7, (0, 5, 7))}

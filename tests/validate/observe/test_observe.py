@@ -12,7 +12,8 @@ from sim import Run
 from tests.sim.plain_transformer import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
 from theory import InputError, cosine_matrix
-from validate.observe import Observations, Probe, draw_probe, observe
+from validate.observe import Observations, Probe, draw_probe, kept, observe
+from validate.observe.observations import TIMELESS
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
 DATA = {"token_label_matrix_anchors", "token_ratio"}
@@ -195,3 +196,19 @@ def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
         with pytest.raises(InputError) as error:
             call()
         assert error.value.argument == argument
+
+
+def test_a_run_until_an_epoch_is_the_beginning_of_the_run() -> None:
+    """Every array: those with snapshots lose the later ones, and the others nothing."""
+    run = kept("emb-mlp")[-1]
+    epoch = run.epochs[-3]
+    short = run.until(epoch)
+    assert (short.epochs[-1], short.metrics[-1]["epoch"]) == (epoch, epoch)
+    assert short.cosines((1, 2), epoch) == pytest.approx(run.cosines((1, 2), epoch), nan_ok=True)
+    assert set(short.arrays) == set(run.arrays)
+    for name, array in run.arrays.items():
+        same = len(array) if name in TIMELESS else len(run.epochs) - 2
+        np.testing.assert_array_equal(short.arrays[name], array[:same])
+        assert name in TIMELESS or len(array) == len(run.epochs)
+    with pytest.raises(InputError, match="no snapshot"):
+        short.at("gram", run.epochs[-1])
