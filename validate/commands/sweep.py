@@ -173,9 +173,7 @@ def _measure(options: Show, data_sets: Sequence[str]) -> Measure:
         data_set = options.data_set or ("rsn_test" if "rsn_test" in data_sets else data_sets[0])
         return statistic(options.statistic, data_set, options.minus, options.epoch)
     for name in options.model_fields_set & {"statistic", "data_set", "minus", "epoch"}:
-        raise InputError(
-            name, getattr(options, name), "chooses among statistics", "leave out it or --measure"
-        )
+        raise InputError(name, getattr(options, name), "chooses a statistic", "leave out this or --measure")
     if options.measure not in MEASURES:
         raise unknown_name("measure", options.measure, MEASURES)
     return MEASURES[options.measure]

@@ -22,19 +22,7 @@ _STYLES = {
 
 
 class Table(NamedTuple):
-    """A table for the terminal and for a page.
-
-    Attributes
-    ----------
-    title : str
-    header : sequence of str
-        The columns' names; verdicts are coloured, and cells under "verdict" and "state" that begin with one.
-    rows : sequence of sequences of str
-    spare : sequence of str
-        Columns that a narrow terminal leaves out, the last one first.
-    notes : sequence of str
-        The meaning of words and columns of the table, as "word: meaning".
-    """
+    """A table for the terminal and for a page: the arguments of ``print_table``."""
 
     title: str
     header: Sequence[str]
@@ -57,9 +45,10 @@ def print_table(
 ) -> None:
     """Print a table on standard output, in words that are never broken.
 
-    In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, and
-    a line names them; if that is not enough, every row is a list of all its cells. Elsewhere each row is one
-    line. The arguments are those of ``Table``.
+    In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, the
+    last one first, and a line names them; if that is not enough, every row is a list of all its cells.
+    Elsewhere each row is one line. Verdicts are coloured, and cells under "verdict" and "state" that begin
+    with one. A note explains a word or a column of the table, as "word: meaning".
     """
     from rich.console import Console
     from rich.table import Table

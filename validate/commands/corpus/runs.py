@@ -83,7 +83,6 @@ def train(options: Train) -> int:
         **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
     )
     config = _configuration(task, options.preset, nested(options.keys))
-
     runs = train_with_progress(config, options.out, options.execution())
     print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0

@@ -38,10 +38,9 @@ class TextOptions(CommandOptions):
             for path in self.files:
                 for document in read_documents(path, fields=self.field, unit=self.documents):
                     yield document
-                    read += len(document)
-                    while read >= part:
+                    before, read = read, read + len(document)
+                    for _ in range(read // part - before // part):
                         advance()
-                        read -= part
 
 
 class Predict(TextOptions):
