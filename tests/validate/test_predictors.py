@@ -15,12 +15,9 @@ from theory import (
     Shift,
     Sum,
     Task,
-    cosine_matrix,
     draw_tables,
     enumerate_population,
-    label_distribution,
     labels_of,
-    marginal_distribution,
     token_label_counts,
 )
 from theory.arrays import FloatArray
@@ -35,7 +32,6 @@ from validate.predict.predictors import (
     PREDICTORS,
     UNIFORM,
     are_summed,
-    marginal_cosines,
 )
 from validate.predict.statistics import ONE_DATA_SET, Cosines
 
@@ -69,12 +65,6 @@ def test_eq_14_speaks_of_sums_alone(rule: Sum | Shift | Lookup, summed: bool) ->
     prediction = Prediction.of(task)
     assert ("eq. 14" in prediction.cosines["own"]) is summed
     assert ("fig5cd_geometry_own" in prediction.figures()) is summed
-
-
-def test_the_marginal_predictor_takes_the_training_sets_label_distribution_off() -> None:
-    task = Task.paper(length=3)
-    rows = label_distribution(task, [11, 15, 19], held_out=True) - marginal_distribution(task, held_out=True)
-    np.testing.assert_allclose(marginal_cosines(task, (11, 15, 19)), cosine_matrix(rows), atol=1e-12)
 
 
 def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:

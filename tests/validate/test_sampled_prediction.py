@@ -23,7 +23,6 @@ from theory import (
 from theory.arrays import FloatArray
 from theory.task.rule import _labels
 from validate.cli import main
-from validate.predict.cells import known_digits, with_error
 from validate.predict.prediction import Prediction
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 
@@ -175,25 +174,6 @@ def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task: 
         Prediction.of(task, n_samples=n_samples)
     with pytest.raises(InputError, match="give at least 40"):
         sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "shown", "digits"),
-    [
-        (0.89496, 0.00041, "0.89496±0.00041", "0.895"),
-        (16.07, 0.03, "16.070±0.030", "16.07"),
-        (0.5312, 0.06, "0.531±0.060", "0.5"),
-        (1.234e-4, 1.1e-6, "(1.234±0.011)e-4", "0.000"),
-        (-0.0114, 0.29, "-0.01±0.29", "-0.0"),
-        (1.0, 0.0, "1.000", "1.000"),
-        (float("nan"), float("nan"), "–", "–"),
-    ],
-)
-def test_numbers_are_shown_in_the_digits_that_they_have(
-    value: float, error: float, shown: str, digits: str
-) -> None:
-    assert with_error(value, error) == shown
-    assert known_digits(value, error) == digits
 
 
 def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from validate import ledger
 from validate.cli import main
-from validate.judge.condition import SETTINGS, Claim
-from validate.studies import load_study, members_of, study_names
+from validate.judge.condition import Claim
+from validate.studies import load_study, members_of
 
 CLAIMS = ledger()
 
@@ -34,12 +34,6 @@ def test_a_claim_says_what_is_judged_and_why(claim: Claim) -> None:
             rates = {member.config.init_rate for member in members_of(study)}
             testable.append(set(needs.init_rates) <= rates)
     assert not testable or any(testable), "no setting has the runs that it needs"
-
-
-def test_numbers_are_unique_and_the_printed_setting_comes_first() -> None:
-    assert len({claim.number for claim in CLAIMS}) == len(CLAIMS)
-    assert SETTINGS[0].study.startswith("printed")
-    assert {"printed", "printed-seeds"} <= set(study_names())
 
 
 def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.validate.judge.synthetic import SCAN, TIMES, learning, ramp, run
+from tests.validate.judge.synthetic import SCAN, learning, ramp, run
 from theory import Task
 from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures.learning import (
@@ -23,7 +23,7 @@ from validate.judge.measures.learning import (
 )
 from validate.observe import NotObservedError, Observations
 from validate.observe.bounds import Bound, ends, step_of
-from validate.observe.times import bias, curve, early_epoch, mean_over_run
+from validate.observe.times import bias, curve, early_epoch
 from validate.predict.ceiling import order_blind_ceiling
 
 NEVER = [0.0] * 11
@@ -43,12 +43,6 @@ def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> No
 def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
     with pytest.raises(NotObservedError, match="no data set of the run"):
         curve(of(mem=NEVER), "accuracy", "rsn_test")
-
-
-def test_mean_over_run_is_the_trapezoid() -> None:
-    found = of(mem=NEVER)
-    assert mean_over_run(found, TIMES) == pytest.approx(5)
-    assert mean_over_run(found, TIMES**2) == pytest.approx(33.5)
 
 
 def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
@@ -107,16 +101,6 @@ def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
     assert math.isnan(crossover(seed))
     assert math.isnan(trend(seed))
     assert math.isnan(gain({("", rate): seed["", rate] for rate in (0.3, 0.8)}, absolute=True))
-
-
-@pytest.mark.statistical
-def test_crossover_is_found_in_noise() -> None:
-    """β = γ − 0.6 with noise of 0.05: the mean over 200 seeds lies within four standard errors."""
-    rng = np.random.default_rng(0)
-    noise = 0.05 * rng.standard_normal((200, 7))
-    found = [crossover(scan(list(np.array(SCAN) - 0.6 + row))) for row in noise]
-    error = np.std(found, ddof=1) / math.sqrt(len(found))
-    assert abs(np.mean(found) - 0.6) < 4 * error + 0.003  # pooling shifts it by a little
 
 
 def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> None:
