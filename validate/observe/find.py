@@ -87,7 +87,9 @@ def kept(
         where = as_path("root", root)
         levels = (1, 2) if variant is None else (1,)
         folders = runs_inside(where / study / (variant or ""), *levels)
-        found = [observe(Run.open(path)) for path in folders if _is_complete(RunFolder(path))]
+        held = [RunFolder(path) for path in folders]
+        done = [run for run in held if run.has_provenance and run.read_provenance()["status"] == "complete"]
+        found = [observe(Run.open(run.path)) for run in done]
     else:
         where = as_path("folder", folder)
         pattern = f"*{KEPT_SUFFIX}" if variant is None else f"{variant}__*{KEPT_SUFFIX}"
@@ -108,10 +110,6 @@ def _inside(path: Path, variants: bool) -> list[Path]:
     kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
     # A folder without runs is refused when it is read.
     return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)
-
-
-def _is_complete(run: RunFolder) -> bool:
-    return run.has_provenance and run.read_provenance()["status"] == "complete"
 
 
 def _order(run: Observations) -> tuple[str, str, float, int]:

@@ -22,9 +22,12 @@ def summary(cosines: Cosines, tokens: Tokens) -> list[str]:
     """Return the mean over pairs of tokens, the extreme pairs, and the means at each distance, as text."""
     distances, apart = _distances(tokens)[:MOST_DISTANCES], np.abs(np.subtract.outer(tokens, tokens))
     masks = [np.triu(apart == distance, 1) for distance in distances]
-    means = cosines.over(
-        lambda m: [_known_mean(pairs) for pairs in (off_diagonal(m), *(m[at] for at in masks))]
-    )
+
+    def mean_pairs(matrix: FloatArray) -> list[float]:
+        known = [pairs[~np.isnan(pairs)] for pairs in (off_diagonal(matrix), *(matrix[at] for at in masks))]
+        return [float(pairs.mean()) if pairs.size else math.nan for pairs in known]
+
+    means = cosines.over(mean_pairs)
     cells = [*map(known_digits, means.value[1:], means.standard_error[1:])]
     if _have_gaps(distances):
         cells = [f"{distance}:{cell}" for distance, cell in zip(distances, cells, strict=True)]
@@ -72,11 +75,6 @@ def known_digits(value: float, error: float) -> str:
 def _plain(value: float, error: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(error)))
     return f"{value:.{decimals}f}±{error:.{decimals}f}"
-
-
-def _known_mean(values: FloatArray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
 
 
 def _distances(tokens: Tokens) -> npt.NDArray[np.int_]:
