@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -162,23 +163,19 @@ class Recorder:
             for name, value in row.items():
                 self._board.add_scalar(name.replace(" ", "_"), value, self._step)
         if self._file is not None and self._file.suffix == ".csv":
-            self._append(row)
+            self._write(self._file)
         return row
 
-    def _append(self, row: dict[str, float]) -> None:
-        """Append a row to the file, or write it anew where a loss that comes later adds a column."""
-        assert self._file is not None
-        if row.keys() <= self._columns.keys():
-            with self._file.open("a", encoding="utf-8", newline="") as file:
-                file.write(csv_text([self._columns | row]).partition("\n")[2])
+    def _write(self, file: Path) -> None:
+        """Append the last row to a CSV file; write every row where a loss that comes later adds a column."""
+        row = self.rows[-1]
+        if file.suffix == ".csv" and row.keys() <= self._columns.keys():
+            with file.open("a", encoding="utf-8", newline="") as opened:
+                opened.write(csv_text([self._columns | row]).partition("\n")[2])
         else:
-            self._write_all(self._overwrite or len(self.rows) > 1)
-
-    def _write_all(self, overwrite: bool) -> None:
-        """Write every row with every column, empty where a number is missing."""
-        assert self._file is not None
-        self._columns = {name: None for row in self.rows for name in row}
-        write_table([self._columns | row for row in self.rows], self._file, overwrite=overwrite)
+            overwrite = self._overwrite or bool(self._columns)
+            self._columns = {name: None for row in self.rows for name in row}
+            write_table([self._columns | row for row in self.rows], file, overwrite=overwrite)
 
     def _cosines(self) -> dict[str, float]:
         rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)]
@@ -202,7 +199,7 @@ class Recorder:
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
         if self._file is not None and self._file.suffix == ".parquet":
-            self._write_all(self._overwrite)
+            self._write(self._file)
         if self._board is not None:
             self._board.close()
 

@@ -20,6 +20,4 @@ from validate.figures.sheet import Sheet as Sheet
 from validate.figures.style import Look as Look
 from validate.figures.style import new_axes as new_axes
 from validate.figures.style import rendered as rendered
-from validate.figures.style import save as save
 from validate.judge.groups import group_runs as group_runs
-from validate.judge.stats import band as band

@@ -12,7 +12,7 @@ from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import seeds_text
 from validate.figures.panels.points import Group, Points
-from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, Look, sequential
+from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, ZERO, Look, sequential
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
@@ -124,10 +124,10 @@ def _row(
 # --- label distributions and components --------------------------------------------------------------------
 
 
-def label_curves(task: Task, tokens: Tokens, title: str, *, held_out: bool = True) -> Curves:
+def label_curves(task: Task, tokens: Tokens, title: str) -> Curves:
     """Return P^s − u of some tokens over the labels (eq. 7, 8), dark to light in the tokens' order."""
-    excess = [label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in tokens]
-    return excess_curves(tokens, np.array(excess), title)
+    excess = label_distribution(task, list(tokens), held_out=True) - 1 / task.vocab_size
+    return excess_curves(tokens, np.asarray(excess), title)
 
 
 def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
@@ -137,8 +137,7 @@ def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
         f"{'' if s in shown else '_'}s = {s}": Curve(np.arange(len(row)), row[None], Look(colour, width=1))
         for s, row, colour in zip(tokens, excess, sequential(len(tokens)), strict=True)
     }
-    zero = {"_zero": (0.0, Look("black", width=0.5))}
-    return Curves(title, curves, "label i", "P$^s_i$ − 1/d", levels=zero)
+    return Curves(title, curves, "label i", "P$^s_i$ − 1/d", levels=ZERO)
 
 
 def token_map(setting: Setting, epoch: int, title: str) -> Points:
@@ -152,8 +151,7 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     task, tokens = setting.task, setting.runs[0].tokens
     coordinates = setting.array("pca", epoch)[..., :2]
     places = {s: i for i, s in enumerate(tokens)}
-    keys = coordinates[:, [places[s] for s in task.keys]]
-    numbers = np.arange(len(task.keys))
+    keys, numbers = coordinates[:, [places[s] for s in task.keys]], range(len(task.keys))
     order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}
     groups = {

@@ -14,7 +14,7 @@ from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
 from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import OBSERVED, PALETTE, Look, sequential
+from validate.figures.style import OBSERVED, PALETTE, ZERO, Look, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE, SHARE, number
@@ -167,15 +167,16 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
     x = np.arange(len(anchors))
     curves = {}
     if all(kinds.values()):
-        for (name, reference), colour, marker in zip(
-            (("Theorem 2, u", "uniform"), (r"Theorem 2, $\bar P$", "marginal")), PALETTE, "os", strict=False
+        for reference, name, look in (
+            ("uniform", "Theorem 2, u", Look(PALETTE[0], "o", "", hollow=True)),
+            ("marginal", r"Theorem 2, $\bar P$", Look(PALETTE[1], "s", "", hollow=True)),
         ):
             growth = predict_value_growth(task, reference=reference, held_out=True)  # type: ignore[arg-type]
-            curves[name] = Curve(x, growth.alignment[anchors][None], Look(colour, marker, "", hollow=True))
+            curves[name] = Curve(x, growth.alignment[anchors][None], look)
     place = {s: i for i, s in enumerate(setting.runs[0].tokens)}
     seen = setting.array("wv_direction", epoch)
-    look = Look(OBSERVED.colour, "o", "")
-    curves["training"] = Curve(x, seen[:, [place[s] for s in anchors]], look, COSINE)
+    observed = Look(OBSERVED.colour, "o", "")
+    curves["training"] = Curve(x, seen[:, [place[s] for s in anchors]], observed, COSINE)
     told = [
         f"{kind} {seeds_text(np.abs(seen[:, [place[s] for s in own]]).mean(axis=1), SHARE)}"
         for kind, own in kinds.items()
@@ -188,7 +189,7 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
         "memory | reasoning anchors",
         "cosine with $v_1(W_V)$",
         ylim=(-1.15, 1.15),
-        levels={"_zero": (0.0, Look("0.7", width=0.8))},
+        levels=ZERO,
         xticks=([int(i) for i in x[::step]], [str(s) for s in anchors[::step]]),
         divide=len(task.memory_anchors) - 0.5,
         bars=True,
