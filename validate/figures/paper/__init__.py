@@ -8,11 +8,9 @@ from pkgutil import iter_modules
 
 from validate.figures.paper.registry import FIGURES as FIGURES
 from validate.figures.paper.registry import PaperFigure as PaperFigure
-from validate.figures.paper.registry import Source as Source
 from validate.figures.paper.registry import draw_figure as draw_figure
 from validate.figures.paper.registry import find_figure as find_figure
 from validate.figures.paper.registry import kept_of as kept_of
-from validate.figures.paper.registry import likeliest as likeliest
 from validate.figures.paper.registry import paper_figure as paper_figure
 from validate.figures.paper.registry import runs_behind as runs_behind
 

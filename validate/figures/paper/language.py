@@ -23,7 +23,6 @@ from validate.judge.measures.language import (
     cosine_correlation,
     early_epoch,
     entropy,
-    learned_epoch,
     loss_gap,
     relative_gap,
     two_corpora,
@@ -33,6 +32,10 @@ from validate.observe import Observations
 from validate.observe.store import shown_words
 
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
+EARLY = (
+    "at the first snapshot by which both losses are below their tokens' entropy, or at the last where there "
+    "is none"
+)
 GAPS = {
     "nothing": "L₂ − L₁",
     "frequencies": "L₂ − L₁ minus the entropies of a token",
@@ -75,7 +78,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {_when_early([small])}. The first seed is drawn. Mean "
+        f"of shuffled text) and observed early, {EARLY}. The first seed is drawn. Mean "
         f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
         f"{runs.missing_rates(settings)}"
     )
@@ -87,23 +90,17 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale."""
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 14 is about GPT-2")
     shown = list({s.label: s for s in [*runs.large_scales(settings), runs.small_scale(settings)]}.values())
-    rows, told = [], []
+    rows = []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
         maps = [_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown]
-        likeness = [[cosine_correlation(run, name) for run in s.runs] for s in shown]
-        found = [
-            f"{seeds_text(own, COSINE)} at γ = {s.init_rate:g}"
-            for own, s in zip(likeness, shown, strict=True)
-        ]
-        told.append(f"{name} {', '.join(found)}")
-        says = f"Pearson with the prediction: {', '.join(found)}."
-        rows.append(
-            PanelRow(f"{letter}  Words of {name}", [_predicted_words(shown[-1], name), *maps], BAR, says=says)
-        )
+        likeness = {s.init_rate: [cosine_correlation(run, name) for run in s.runs] for s in shown}
+        found = ", ".join(f"{seeds_text(own, COSINE)} at γ = {rate:g}" for rate, own in likeness.items())
+        title, says = f"{letter}  Words of {name}", f"Pearson with the prediction: {found}."
+        rows.append(PanelRow(title, [_predicted_words(shown[-1], name), *maps], BAR, says=says))
     caption = (
         "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
-        f"at each γ, {_when_early(shown)}. The first seed is drawn. Pearson correlation "
-        f"with the prediction over pairs of words: {'; '.join(told)}. {runs.missing_rates(settings)}"
+        f"at each γ, {EARLY}; above them their Pearson correlation with the prediction over pairs of words. "
+        f"The first seed is drawn. {runs.missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption, runs.about(shown), rows)
 
@@ -173,14 +170,6 @@ def _words(title: str, setting: Setting, name: str, matrices: FloatArray) -> Hea
     panel = cosine_map(title, words, matrices[:1], "word, by frequency")
     panel.numbers = cosine_map(title, words, matrices).numbers
     return panel
-
-
-def _when_early(settings: Sequence[Setting]) -> str:
-    """Return which snapshot of each run is shown."""
-    text = "at the first snapshot by which both losses are below their tokens' entropy"
-    never = [(sum(learned_epoch(run) is None for run in s.runs), s) for s in settings]
-    parts = [f"{count} of {s.seeds_text} at γ = {s.init_rate:g}" for count, s in never if count]
-    return f"{text}, or at the last where there is none ({', '.join(parts)})" if parts else text
 
 
 def _means(setting: Setting, name: str) -> str:

@@ -158,14 +158,12 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     kept = prediction_for(config, load_predictions())
     if kept is None:
         return {}
-    epochs = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch
-    means = {part: kept.curves.accuracy[name].mean(axis=0)[None] for part, name in NAMES.items()}
-    return {
-        "predicted, same colours" if part == "mem" else f"_predicted {part}": Curve(
-            epochs, mean, Look(PARTS[part][1].colour, ".", "")
-        )
-        for part, mean in means.items()
-    }
+    epochs, curves = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch, {}
+    for part, name in NAMES.items():
+        label = "predicted, same colours" if part == "mem" else f"_predicted {part}"
+        mean = kept.curves.accuracy[name].mean(axis=0)[None]
+        curves[label] = Curve(epochs, mean, Look(PARTS[part][1].colour, ".", ""))
+    return curves
 
 
 def _ceilings(setting: Setting) -> dict[str, float]:
