@@ -76,13 +76,16 @@ class Fault:
 def faults(file: str, text: str) -> Iterator[Fault]:
     """Yield every fault that a file can have."""
     tree = ast.parse(text)
-    # Annotations, decorators, f-strings, whose parts have no places of their own, and what an error says.
+    # Annotations, decorators, f-strings, whose parts have no places of their own, what an error says, and the
+    # ``strict`` of zip, which changes nothing where nothing is wrong.
     quiet: set[int] = set()
     for node in ast.walk(tree):
         parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         parts += getattr(node, "decorator_list", []) + [node] * isinstance(node, ast.JoinedStr)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
             parts += node.args[1:]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+            parts += [keyword.value for keyword in node.keywords]
         quiet |= {id(child) for part in parts if part is not None for child in ast.walk(part)}
     for statement in ast.walk(tree):
         if isinstance(statement, ast.stmt):
