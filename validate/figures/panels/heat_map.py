@@ -19,8 +19,8 @@ from validate.judge.stats import COSINE, number
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
-_TICKS, _NAMES = 3, 12
-"""How many numbers, and how many words, there is room for beside a matrix."""
+_TICKS, _NAMES, _ALL_NAMES = 3, 8, 12
+"""How many numbers, and words of many or of few, there is room for beside a matrix."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class HeatMap(BasePanel):
         for axis, (name, values) in ((ax.xaxis, self.x), (ax.yaxis, self.y)):
             words = self.matrix and isinstance(values[0], str)
             room = (_NAMES if words else _TICKS) if self.matrix else len(values)
-            step = -(-len(values) // room)
+            step = 1 if words and len(values) <= _ALL_NAMES else -(-len(values) // room)
             places = range(0, len(values), step)
             texts = [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
             axis.set_ticks(places, texts, rotation=90 if words and axis is ax.xaxis else 0)
