@@ -163,7 +163,6 @@ REFUSALS: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "a sweep is not begun": (lambda: shutil.rmtree("swept"), (*SHOW, "--y", "learning_rate")),
     "a kept file is damaged": (lambda: _damage(KEPT_FILE), ("table", "kept/NAME")),
     "a kept file is gone": (KEPT_FILE.unlink, ("table", "kept/NAME")),
-    "an option of another model": (lambda: None, (*OVERWRITE, "--model.d-k", "2")),
 }
 
 
