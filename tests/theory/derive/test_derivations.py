@@ -59,3 +59,16 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         with pytest.raises(InputError, match=near) as caught:
             find_derivation(asked)
         assert caught.value.argument == "name"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_in_any_argument_of_the_statement_is_seen(name: str) -> None:
+    made = derivations()[name]
+    sizes = {n for m in made.statement.atoms(sp.MatrixSymbol) for n in m.shape}
+    for symbol in made.arguments:
+        if symbol in sizes:  # It cannot be changed without its matrix.
+            continue
+        doubled = isinstance(symbol, sp.MatrixSymbol) or not symbol.is_integer
+        wrong = made.statement.subs(symbol, 2 * symbol if doubled else symbol + 1)
+        assert not all(check.passed for check in made.compare(made.result, wrong)), symbol
