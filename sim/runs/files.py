@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and what is said where none can be written."""
+"""Files that are either whole or not there, with one writer at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sim.errors import UnwritableError
+from filelock import FileLock, Timeout
+
+from sim.errors import BusyError, UnwritableError
 
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
 
@@ -28,6 +30,46 @@ def writing(path: Path, argument: str = "out") -> Iterator[None]:
         problem = f"cannot be written ({error.strerror or error})"
         remedy = "make room, or name a place that you may write to; --resume continues runs that are there"
         raise UnwritableError(argument, str(path), problem, remedy) from error
+
+
+@contextmanager
+def only_writer(path: Path, *, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a run folder, or of a file, inside the block; raise BusyError if another has it.
+
+    The lock is a file beside it, because what it stands for may be replaced; the kernel releases it with its
+    holder. ``wait`` is in seconds.
+    """
+    file = lock_file(path)
+    lock = FileLock(file, timeout=wait, fallback_to_soft=False)
+    with writing(path):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            remedy = "wait until it has finished, or choose another folder"
+            raise BusyError("out", str(path), "another process is writing it", remedy) from None
+    try:
+        yield
+    finally:
+        # Removed while held: who opened it meanwhile sees that it has no name any more, and tries again.
+        file.unlink(missing_ok=True)
+        lock.release()
+
+
+def is_being_written(path: Path) -> bool:
+    """Return whether another process holds the lock of a run folder."""
+    try:
+        if lock_file(path).exists():
+            with only_writer(path):
+                pass
+    except BusyError:
+        return True
+    return False
+
+
+def lock_file(path: Path) -> Path:
+    """Return the file whose lock a folder's or file's writer holds."""
+    return path.with_name(f".{path.name}.anchorflow-lock")
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
@@ -58,13 +100,9 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
-def entries(folder: Path) -> Iterator[Path]:
-    """Yield everything in a folder but folders, recursively, without following links."""
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            yield from entries(entry)
-        else:
-            yield entry
+def entries(folder: Path) -> list[Path]:
+    """Return everything in a folder but folders, recursively, without following links."""
+    return [entry for entry in sorted(folder.rglob("*")) if entry.is_symlink() or not entry.is_dir()]
 
 
 def finite(value: float) -> float | None:

@@ -12,16 +12,16 @@ manifest.json      a checksum of every other file
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import json_text, read_regular, writing
+from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest
-from sim.runs.places import CONFIG, STATISTICS, check_place, checkpoint_name, numbers, snapshot_name
+from sim.runs.places import CONFIG, check_place, checkpoint_name, numbers
 from sim.runs.tensors import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import as_path
@@ -51,53 +51,34 @@ class RunFolder:
         Raises
         ------
         InputError
-            If the folder, its configuration or its manifest was moved, deleted or replaced since the run
-            began.
+            If the folder was moved or deleted since the run began, or one of its files replaced.
         """
         with writing(self.path):
-            if name != CONFIG and not ((self.path / CONFIG).is_file() and CONFIG in self.manifest.listed()):
+            if not (self.path / CONFIG).is_file():
                 problem = "the folder of this run, or what names it as that, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
             self.manifest.write(name, content)
 
-    def write_config(self, member: MemberConfig) -> None:
-        """Write what the run is; with it the folder becomes a run's."""
-        self.write(CONFIG, json_text({"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}))
-
-    def write_provenance(self, provenance: dict[str, Any]) -> None:
-        """Write or renew provenance.json."""
-        self.write("provenance.json", json_text(provenance))
-
-    def write_metrics(self, lines: list[dict[str, Any]]) -> None:
-        """Write all metrics so far: a few hundred short lines, cheap to rewrite."""
-        self.write("metrics.jsonl", "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines))
-
-    def write_snapshot(self, epoch: int, arrays: Arrays) -> None:
-        """Keep arrays of one epoch."""
-        self.write(snapshot_name(epoch), write_tensors(arrays, {"epoch": str(epoch)}))
-
-    def write_statistics(self, arrays: Arrays, meta: dict[str, str]) -> None:
-        """Keep statistics of the training data."""
-        self.write(STATISTICS, write_tensors(arrays, meta))
+    def write_arrays(self, name: str, arrays: Arrays, meta: Mapping[str, str]) -> None:
+        """Write a snapshot, statistics or a checkpoint."""
+        self.write(name, write_tensors(arrays, dict(meta)))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
-        self.write(checkpoint_name(state.step), write_tensors(arrays, {"state": state.to_json()}))
+        self.write_arrays(checkpoint_name(state.step), arrays, {"state": state.to_json()})
         steps = self.checkpoint_steps()
         for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
-            try:
-                self.manifest.remove(checkpoint_name(step))
-            except InputError:  # It is not as it was written.
-                self.set_aside(step)
+            with writing(self.path):
+                (self.path / checkpoint_name(step)).unlink()
+                self.manifest.forget(checkpoint_name(step))
 
     def set_aside(self, step: int) -> Path:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
         with writing(self.path):
-            aside = file.replace(file.with_name(f"{file.name}.damaged"))
             self.manifest.forget(checkpoint_name(step))
-        return aside
+            return file.replace(file.with_name(f"{file.name}.damaged"))
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
@@ -149,7 +130,7 @@ class RunFolder:
         try:
             return parse(self._verified(name))
         except FileNotFoundError:
-            raise incomplete(self.path, name) from None
+            raise _incomplete(self.path, name) from None
         except ValueError as error:  # DamagedError, and what is no JSON.
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 
@@ -160,7 +141,7 @@ class RunFolder:
             raise unfinished(self.path, provenance)
         for name in self.manifest.listed():  # A complete run needs no checkpoints any more.
             if not name.startswith("checkpoints/") and not (self.path / name).exists():
-                raise incomplete(self.path, name)
+                raise _incomplete(self.path, name)
         return provenance
 
     def _verified(self, name: str) -> bytes:
@@ -180,8 +161,8 @@ def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
     check_place(path)
     folder = RunFolder(path)
-    if (path / CONFIG).exists() and not (path / Manifest.name).is_file():
-        raise incomplete(path, Manifest.name)
+    if not (path / Manifest.name).is_file():
+        raise _incomplete(path, Manifest.name)
     data = folder.read(CONFIG, json.loads)
     version = data.pop("format_version", None) if isinstance(data, dict) else None
     if version != FORMAT_VERSION:
@@ -196,13 +177,12 @@ def read_config(path: Path) -> MemberConfig:
         raise InputError(where, error.value, error.problem, remedy) from None
 
 
-def incomplete(folder: Path, part: str) -> InputError:
-    """Return the refusal of a run that lacks a part."""
+def _incomplete(folder: Path, part: str) -> InputError:
     remedy = "name a run folder, or move it away and train the run again"
     return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
 
 
-def unfinished(folder: Path, provenance: dict[str, Any]) -> InputError:
+def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
     """Return the refusal of a run that is still in training, was stopped, or diverged."""
     if provenance["status"] == "diverged":
         remedy = "train it again with a smaller training.learning_rate and --overwrite"

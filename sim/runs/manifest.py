@@ -1,4 +1,4 @@
-"""What this program wrote into a folder, with checksums: nothing else there is ever replaced or deleted.
+"""The checksums of what this program wrote into a folder: nothing else there is ever replaced or deleted.
 
 A manifest is a JSON object from file names to SHA-256 digests. It lists a file before the file is written,
 so that a process killed in between leaves a folder whose every file is listed: a file that is being replaced
@@ -8,9 +8,10 @@ has two digests, the new one and the one before.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -50,6 +51,17 @@ class Manifest:
             return f"has no checksum in {self.name}"
         return "" if digest(content) in digests else f"differs from its checksum in {self.name}"
 
+    def foreign(self) -> list[Path]:
+        """Return what this program did not write into the folder, or others changed, links included."""
+        listed = self.listed()
+        return [
+            entry
+            for entry in entries(self.folder)
+            if (name := entry.relative_to(self.folder).as_posix()) != self.name
+            and not is_leftover(entry)
+            and not (entry.is_file() and not entry.is_symlink() and _digest_of(entry) in listed.get(name, ()))
+        ]
+
     def check(self, names: Iterable[str]) -> None:
         """Refuse names of files that must not be written: foreign or changed files, links, other folders."""
         listed = self.listed()
@@ -61,16 +73,16 @@ class Manifest:
         data = content.encode() if isinstance(content, str) else content
         listed, new = self.listed(), digest(data)
         before = self._digest_before(name, listed, new)
-        listed[name] = (new,) if before in (None, new) else (new, before)
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        self._save(listed)
+        self._save(listed | {name: (new,) if before in (None, new) else (new, before)})
         if before != new:
             write_atomically(self.folder / name, data)
             self._save(listed | {name: (new,)})
 
     def remove(self, name: str) -> None:
         """Delete a file that this program wrote, if it is there."""
-        if self._digest_before(name, self.listed()) is not None:
+        listed = self.listed()
+        if self._digest_before(name, listed) is not None:
             (self.folder / name).unlink()
         self.forget(name)
 
@@ -78,43 +90,16 @@ class Manifest:
         """Take a file off the list."""
         self._save({other: known for other, known in self.listed().items() if other != name})
 
-    def own_and_foreign(self) -> tuple[list[Path], list[Path]]:
-        """Return everything in the folder: what this program wrote, and what it did not or others changed."""
-        listed = self.listed()
-        own, foreign = list[Path](), list[Path]()
-        for entry in entries(self.folder):
-            (own if self._is_own(entry, listed) else foreign).append(entry)
-        return own, foreign
-
-    def delete(self, entry: Path) -> None:
-        """Delete a file found to be this program's, which stays listed; refuse one that changed since."""
-        if not self._is_own(entry, self.listed()):
-            raise _refused(entry, "was changed since this program wrote it")
-        entry.unlink()
-
-    def _is_own(self, entry: Path, listed: Listed) -> bool:
-        """Return whether this program wrote a file, and nobody changed it since."""
-        name = entry.relative_to(self.folder).as_posix()
-        return not entry.is_symlink() and (
-            name == self.name
-            or is_leftover(entry)
-            or (entry.is_file() and digest(read_regular(entry)) in listed.get(name, ()))
-        )
-
     def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
         """Return the digest of a file of ours or with the ``new`` content, None without; refuse others."""
-        parts, file = PurePosixPath(name).parts, self.folder / name
-        if not parts or ".." in parts or PurePosixPath(name).is_absolute() or name == self.name:
-            raise _refused(file, f"is not a file name inside {self.folder}")
-        for depth in range(1, len(parts)):
-            inside = self.folder.joinpath(*parts[:depth])
-            if inside.is_symlink() or (inside.exists() and not inside.is_dir()):
-                raise _refused(inside, "is not a folder")
-        if file.is_symlink() or (file.exists() and not file.is_file()):
-            raise _refused(file, "is not a regular file")
+        file = self.folder / name
+        if Path(os.path.realpath(file)) != Path(os.path.realpath(self.folder)) / name or name == self.name:
+            raise _refused(file, "is a link, or not a file of this folder")
         if not file.exists():
             return None
-        before = digest(read_regular(file))
+        if not file.is_file():
+            raise _refused(file, "is not a regular file")
+        before = _digest_of(file)
         if before not in (*listed.get(name, ()), new):
             how = "was changed since this program wrote it"
             raise _refused(file, how if name in listed else "was not written by this program")
@@ -124,9 +109,8 @@ class Manifest:
         file = self.folder / self.name
         if file.is_symlink():
             raise _refused(file, "is a link")
-        if listed != self.listed():
-            value = {name: known[0] if len(known) == 1 else known for name, known in listed.items()}
-            write_json(file, dict(sorted(value.items())))
+        value = {name: known if len(known) > 1 else known[0] for name, known in listed.items()}
+        write_json(file, dict(sorted(value.items())))
 
 
 def digest(content: bytes) -> str:
@@ -134,7 +118,10 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def _digest_of(file: Path) -> str:
+    return digest(read_regular(file))
+
+
 def _refused(path: Path, problem: str) -> InputError:
-    return InputError(
-        "out", str(path), f"{problem}, so it stays as it is", "move it away, or choose another folder"
-    )
+    remedy = "move it away, or choose another folder"
+    return InputError("out", str(path), f"{problem}, so it stays as it is", remedy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import tempfile
@@ -29,34 +28,25 @@ class OutputFolder:
         whatever is in one, is refused: training deletes it with all in it if asked to.
         """
         with writing(self.path):
-            self._check_no_run()
+            _check_no_run("out", self.path, self.path)
             _try_to_write(self.path)
-            inside = [self.path / name for name in folders]
-            files = [file for folder in inside if folder.is_dir() for file in entries(folder)]
-            found = [file.relative_to(self.path).as_posix() for file in files]
-            Manifest(self.path).check([*names, *found])
+            found = [file for name in folders for file in entries(self.path / name)]
+            Manifest(self.path).check([*names, *(file.relative_to(self.path).as_posix() for file in found)])
 
     def check_holds_no_runs(self) -> None:
         """Refuse a folder with run folders in it: what is written about runs stays apart from them."""
         with writing(self.path):
             run = next(filter(is_own_run, runs_inside(self.path, 1)), None)
         if run is not None:
-            problem = f"holds runs, such as {run.name}"
-            raise InputError("out", str(self.path), problem, "choose another folder")
+            raise InputError(
+                "out", str(self.path), f"holds runs, such as {run.name}", "choose another folder"
+            )
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that was written before and not changed since; else InputError."""
         with writing(self.path):
-            self._check_no_run()
-            self.path.mkdir(parents=True, exist_ok=True)
             Manifest(self.path).write(name, content)
         return self.path / name
-
-    def _check_no_run(self) -> None:
-        if (run := _run_around(self.path)) is not None:
-            where = "is" if run == Path(os.path.realpath(self.path)) else "is in"
-            problem = f"{where} the folder of a run, {run}"
-            raise InputError("out", str(self.path), problem, "choose another folder")
 
 
 @dataclass(frozen=True)
@@ -78,14 +68,12 @@ class OutputFile:
                 return
             target = Path(os.path.realpath(self.path))
             if target.is_dir() or target.is_symlink():
-                # What is a link by now leads back to itself.
-                number = errno.EISDIR if target.is_dir() else errno.ELOOP
-                raise OSError(number, os.strerror(number))
-            if (run := _run_around(target.parent)) is not None:
-                raise self._refused(f"is in the folder of a run, {run}", "choose another place")
+                raise OSError(None, "Is a directory, or a link that leads back to itself")
+            _check_no_run(self.argument, self.path, target.parent)
             # An empty file, as mktemp makes one, has nothing to lose.
             if not self.overwrite and target.exists() and target.stat().st_size > 0:
-                raise self._refused("exists already", "choose another name, or ask for --overwrite")
+                remedy = "choose another name, or ask for --overwrite"
+                raise InputError(self.argument, str(self.path), "exists already", remedy)
             _try_to_write(target.parent)
 
     def write(self, content: bytes | str) -> None:
@@ -106,9 +94,6 @@ class OutputFile:
         """Return whether it is there and neither a file nor a folder."""
         return self.path.exists() and not (self.path.is_file() or self.path.is_dir())
 
-    def _refused(self, problem: str, remedy: str) -> InputError:
-        return InputError(self.argument, str(self.path), problem, remedy)
-
 
 def file_name(text: str) -> str:
     """Return a file name for any text: different texts get different names."""
@@ -117,10 +102,12 @@ def file_name(text: str) -> str:
     return plain if same else f"_{plain[:80]}_{digest(text.encode(errors='surrogatepass'))[:8]}"
 
 
-def _run_around(folder: Path) -> Path | None:
-    """Return the run folder that a folder is, or is in; None where there is none."""
+def _check_no_run(argument: str, path: Path, folder: Path) -> None:
+    """Refuse a folder that is a run's, or in one."""
     real = Path(os.path.realpath(folder))
-    return next(filter(is_own_run, (real, *real.parents)), None)
+    for run in filter(is_own_run, (real, *real.parents)):
+        problem = f"{'is' if run == real else 'is in'} the folder of a run, {run}"
+        raise InputError(argument, str(path), problem, "choose another folder")
 
 
 def _try_to_write(folder: Path) -> None:

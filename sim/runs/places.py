@@ -1,13 +1,10 @@
-"""Where the files of runs are, which folders are runs, and when a run is over."""
+"""Where the files of runs are, and which folders are runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from sim.config.run import TrainingConfig
 from theory import InputError
 from theory.reading import is_folder
 
@@ -17,19 +14,6 @@ STATISTICS = "statistics.safetensors"
 """Statistics of the training data."""
 _IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
 """Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
-_OF_RUNS = re.compile(
-    r"config\.json|provenance\.json|metrics\.jsonl|statistics\.safetensors"
-    r"|snapshots/epoch_\d+\.safetensors|checkpoints/step_\d+\.safetensors"
-)
-HALF = 0.5
-"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
-HELD_OUT = "rsn_test"
-"""The data set that no step is taken on."""
-
-
-def is_file_of_runs(name: str) -> bool:
-    """Return whether a name inside a run folder is one that this program gives."""
-    return _OF_RUNS.fullmatch(name) is not None
 
 
 def snapshot_name(epoch: int) -> str:
@@ -51,12 +35,12 @@ def numbers(folder: Path, prefix: str) -> list[int]:
 
 def is_run_folder(path: Path) -> bool:
     """Return whether a folder has a file that makes it a run's, readable or not."""
-    return any((path / name).exists() for name in _IDENTITY)
+    return is_folder(path) and any((path / name).exists() for name in _IDENTITY)
 
 
 def is_own_run(path: Path) -> bool:
     """Return whether a folder is a run's and not one of another program that has a config.json as well."""
-    return sum((path / name).exists() for name in (*_IDENTITY, "manifest.json")) > 1 and is_run_folder(path)
+    return is_run_folder(path) and (path / "manifest.json").exists()
 
 
 def runs_inside(folder: Path, *levels: int) -> list[Path]:
@@ -73,23 +57,3 @@ def check_place(path: Path) -> None:
         inside = [f", such as {run}" for run in runs_inside(path, 1, 2, 3)[:1]]
         remedy = "name the folder of one" + "".join(inside)
         raise InputError("run", str(path), "the folder of no run", remedy)
-
-
-def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a run with these evaluations takes no further step.
-
-    With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
-    2^patience times its value when a training set was last fitted. Before the first set is fitted, and
-    for sets that the initial weights fit, it does not count.
-    """
-    if not metrics or metrics[-1]["epoch"] % 1:
-        return False
-    if metrics[-1]["epoch"] == training.epochs:
-        return True
-    fitted = [
-        next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
-        for part in metrics[0]["accuracy"]
-        if part != HELD_OUT
-    ]
-    last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
-    return bool(training.patience) and last > 0 and now >= 2**training.patience * last

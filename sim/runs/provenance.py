@@ -15,26 +15,41 @@ from typing import Any
 
 _PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
 _ROOT = Path(__file__).resolve().parents[2]
-_TRAINING = ("theory", "sim")
-"""The packages whose code decides what a run is."""
-_OF_A_PART = ("commit", "dirty", "diff", "python", "versions", "device", "processor", "system")
-LARGEST_DIFF = 64 * 1024
+_LARGEST_DIFF = 64 * 1024
 """Characters of uncommitted changes that a run's record keeps; of more, the beginning."""
 
 
 @cache
 def software() -> dict[str, Any]:
-    """Return commit, dirty flag and versions, as they were when first asked for in this process."""
-    commit: dict[str, Any] = {"commit": None, "dirty": None, "diff": None}
-    if (_ROOT / ".git").exists():  # This code runs from its own checkout and not from a wheel.
-        commit = {"commit": _git(_ROOT, "rev-parse", "HEAD"), **uncommitted(_ROOT)}
+    """Return commit, uncommitted changes and versions, as they were when first asked for in this process.
+
+    "dirty" says whether the code that trains, ``theory`` and ``sim``, differs from its commit, and "diff"
+    how; outside a checkout, and where git does not answer, they are None.
+    """
+    found = dict.fromkeys(("commit", "dirty", "diff"))
+    if (_ROOT / ".git").exists():
+        status = _git("status", "--porcelain", "--", "theory", "sim")
+        diff = _git("diff", "HEAD", "--", "theory", "sim") if status else None
+        found = {
+            "commit": _git("rev-parse", "HEAD"),
+            "dirty": None if status is None else bool(status),
+            "diff": diff and diff[:_LARGEST_DIFF],
+        }
     versions = {}
     for package in _PACKAGES:
         try:
             versions[package] = version(package)
-        except PackageNotFoundError:
+        except PackageNotFoundError:  # A checkout that was not installed.
             versions[package] = "not installed"
-    return {**commit, "python": platform.python_version(), "versions": versions}
+    return {**found, "python": platform.python_version(), "versions": versions}
+
+
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(_ROOT), *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:
@@ -73,11 +88,9 @@ def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: i
 
     ``earlier`` is the run's record so far, empty for a new run; ``present`` is ``software`` and ``machine``.
     """
-    parts = list(earlier.get("parts", []))
-    before = {key: earlier.get(key) for key in _OF_A_PART}
-    if step and earlier and before != {key: present.get(key) for key in _OF_A_PART}:
-        parts.append(before | {"until_step": step})
-    return parts
+    before = {key: earlier.get(key) for key in present}
+    is_other = step and earlier and before != present
+    return [*earlier.get("parts", ()), *([before | {"until_step": step}] if is_other else ())]
 
 
 def commit_text(provenance: Mapping[str, Any]) -> str:
@@ -88,26 +101,3 @@ def commit_text(provenance: Mapping[str, Any]) -> str:
         text = "unknown" if commit is None else f"{commit[:10]}{changed}"
         texts += [text] if texts[-1:] != [text] else []
     return ", then ".join(texts)
-
-
-def uncommitted(checkout: Path) -> dict[str, Any]:
-    """Return how the code that trains differs from its commit.
-
-    "dirty" is None if git does not say; "diff" holds the differences and the names of files that git does not
-    track, cut at ``LARGEST_DIFF`` characters, or None.
-    """
-    status = _git(checkout, "status", "--porcelain", "--", *_TRAINING)
-    if not status:
-        return {"dirty": None if status is None else False, "diff": None}
-    untracked = "".join(f"{line}\n" for line in status.splitlines() if line.startswith("??"))
-    diff = untracked + (_git(checkout, "diff", "HEAD", "--", *_TRAINING) or "")
-    return {"dirty": True, "diff": diff[:LARGEST_DIFF] + "\n(cut)" * (len(diff) > LARGEST_DIFF)}
-
-
-def _git(checkout: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(checkout), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()

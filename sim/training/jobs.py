@@ -1,13 +1,11 @@
-"""Jobs: what one worker trains at a time, how that ended, and how far runs are that other processes train."""
+"""Jobs: the runs that one worker trains at a time, and how far runs are that other processes train."""
 
 from __future__ import annotations
 
 import json
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,8 @@ import torch
 from sim.config.run import MemberConfig
 from sim.fast.memory import keep_freed_memory
 from sim.runs.folder import RunFolder
-from sim.runs.places import has_ended
 from sim.training.members import groups_of_members
+from sim.training.schedule import has_ended
 from sim.training.session import Progress, Report
 
 Pending = tuple[MemberConfig, Path]
@@ -25,24 +23,8 @@ Pending = tuple[MemberConfig, Path]
 Job = Sequence[Pending]
 """Runs that one worker trains together: on a CPU a single one."""
 Stop = Callable[[], bool]
-
-
-@dataclass
-class Ended:
-    """How a job ended: its status, or what went wrong.
-
-    The status is one of ``train_together``, or "busy" if another process has a run of the job, "died" if the
-    job's process did, "failed" for any other error.
-    """
-
-    status: str
-    error: BaseException | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Travel to another process with the error's traceback as a note."""
-        if self.status == "failed" and self.error and not hasattr(self.error, "__notes__"):
-            self.error.add_note("".join(traceback.format_exception(self.error)))
-        return vars(self)
+Ended = str | Exception
+"""How a job ended: a status of ``train_together``, or what went wrong."""
 
 
 class WorkerDiedError(RuntimeError):
@@ -65,12 +47,10 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
 @contextmanager
 def one_thread(device: str) -> Iterator[None]:
     """Train on one thread inside the block, in memory that the process keeps; a GPU needs neither."""
-    if device != "cpu":
-        yield
-        return
-    keep_freed_memory()
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if device == "cpu":
+        keep_freed_memory()
+        torch.set_num_threads(1)
     try:
         yield
     finally:
@@ -78,16 +58,16 @@ def one_thread(device: str) -> Iterator[None]:
 
 
 @contextmanager
-def watching(runs: Sequence[Pending], report: Report, every: float = 1.0) -> Iterator[None]:
+def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterator[None]:
     """Report the epochs that runs' folders show inside the block, read every so many seconds.
 
     A run shows an epoch when it has been evaluated after it; each epoch gets a call of its own.
     """
-    ended = threading.Event()
+    runs, ended = [run for job in jobs for run in job], threading.Event()
     before = {path: _metrics(path)[0] for _, path in runs}
 
     def look() -> None:
-        for member, path in runs:
+        for member, path in [run for run in runs if before[run[1]] < run[0].training.epochs]:
             epoch, metrics = _metrics(path)
             for done in range(before[path] + 1, epoch + 1):
                 is_over = done == epoch and has_ended(member.training, metrics)

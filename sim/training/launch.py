@@ -13,11 +13,11 @@ from typing import Any
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.data.dataset import check_data
-from sim.errors import UnfinishedRunsError
+from sim.errors import BusyError, UnfinishedRunsError
 from sim.models.initial import tensor_specs
-from sim.runs.beginning import check_free, check_resumable, check_tokenizer, create_folder, is_begun
+from sim.runs.beginning import check_folder, open_folder
+from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import RunFolder
-from sim.runs.lock import is_being_written, only_writer
 from sim.runs.run import Run, is_complete
 from sim.training.engines import check_engine, engine_of
 from sim.training.engines.local import SIGNALS
@@ -110,28 +110,28 @@ def train_members(
     check_machine(how)
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
-    engine = engine_of(how.engine)
+    engine, is_local = engine_of(how.engine), how.engine == "local"
     left = pending_runs(members, paths_of(paths), how)
-    if how.engine != "local":
-        check_engine(jobs_of(left, how.device, how.workers), how)
+    check_engine(jobs_of(left, how.device, how.workers), how)
+    if not is_local or (how.workers > 1 and how.device == "cpu"):
         for member, path in [] if how.resume else left:
             with only_writer(path):
-                create_folder(path, member, overwrite=how.overwrite)
-        # So that a second worker which is sent a job continues it; it waits for the lock of the first one,
-        # which may only have lost its scheduler.
-        how = replace(how, resume=True, overwrite=False, shared=True)
-    statuses: list[str] = []
+                open_folder(path, member, overwrite=how.overwrite)
+        # So that a second process which is sent a job continues it. Elsewhere it waits for the lock of the
+        # first one, which may only have lost its scheduler.
+        how = replace(how, resume=True, overwrite=False, shared=how.shared or not is_local)
+    ended: list[Ended] = []
     with _signals_noted() as signals:
 
         def stops() -> bool:
             return bool(signals) or stop()
 
         while left and not stops():
-            jobs = jobs_of(left, how.device, 1 if how.engine == "local" else how.workers)
-            statuses = _statuses(jobs, engine(jobs, how, stops, report), how)
-            busy = [job for job, status in zip(jobs, statuses, strict=True) if status == "busy"]
+            jobs = jobs_of(left, how.device, 1 if is_local else how.workers)
+            ended = engine(jobs, how, stops, report)
+            busy = _check_ended(jobs, ended, how)
             left = _await_others([run for job in busy for run in job], stops)
-    if "interrupted" in statuses or left:
+    if "interrupted" in ended or left:
         raise KeyboardInterrupt(*signals[:1])
 
 
@@ -156,22 +156,33 @@ def pending_runs(
             check_data(member)
             check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
         before = sizes
-    left = []
-    for member, path in zip(members, paths, strict=True):
-        if execution.resume and is_begun(path):
-            check_resumable(path, member)
-            if is_complete(path):
-                continue
-            check_tokenizer(path, member)
-        else:
-            check_free(path, overwrite=execution.overwrite)
-        left.append((member, path))
-    return left
+    resume, overwrite = execution.resume, execution.overwrite
+    return [
+        (member, path)
+        for member, path in zip(members, paths, strict=True)
+        if not check_folder(path, member, resume=resume, overwrite=overwrite) or not is_complete(path)
+    ]
 
 
 def epochs_left(member: MemberConfig, path: Path) -> int:
     """Return the epochs that a run still needs if it continues from its newest checkpoint."""
     return max(member.training.epochs - RunFolder(path).epochs_done(), 0)
+
+
+def _check_ended(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution) -> list[Job]:
+    """Return the jobs that other processes have; raise what went wrong with others, once all have ended."""
+    busy, died = list[Job](), dict[str, str]()
+    for job, end in zip(jobs, ended, strict=True):
+        if isinstance(end, BusyError) and execution.shared:
+            busy.append(job)
+        elif isinstance(end, WorkerDiedError):
+            died |= {str(path): str(end) for _, path in job}
+        elif isinstance(end, Exception):
+            raise end
+    if died:
+        n_stopped = sum(len(job) for job, end in zip(jobs, ended, strict=True) if end == "interrupted")
+        raise UnfinishedRunsError(died, sum(map(len, jobs)), n_stopped)
+    return busy
 
 
 def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
@@ -183,24 +194,6 @@ def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
             break
         time.sleep(_OTHERS_EVERY)
     return left
-
-
-def _statuses(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution) -> list[str]:
-    """Return how jobs ended; raise what went wrong, once all of them have."""
-    errors = {
-        str(path): end.error
-        for job, end in zip(jobs, ended, strict=True)
-        for _, path in job
-        if end.error and not (end.status == "busy" and execution.shared)
-    }
-    for error in errors.values():
-        if not isinstance(error, WorkerDiedError):
-            raise error
-    if errors:
-        n_stopped = sum(len(j) for j, end in zip(jobs, ended, strict=True) if end.status == "interrupted")
-        died = {path: str(error) for path, error in errors.items()}
-        raise UnfinishedRunsError(died, sum(map(len, jobs)), n_stopped)
-    return [end.status for end in ended]
 
 
 @contextmanager

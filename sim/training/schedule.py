@@ -1,10 +1,17 @@
-"""When a run does what: the learning rate of each step, and the steps at which it evaluates."""
+"""When a run does what: the learning rate of each step, the steps at which it evaluates, and its end."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sim.config.run import TrainingConfig
+
+HALF = 0.5
+"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
+HELD_OUT = "rsn_test"
+"""The data set that no step is taken on."""
 
 
 def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
@@ -32,3 +39,23 @@ def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
     parts = training.evaluations_per_epoch
     marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
     return sorted(marks - {0})
+
+
+def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a run with these evaluations takes no further step.
+
+    With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
+    2^patience times its value when a training set was last fitted. Before the first set is fitted, and
+    for sets that the initial weights fit, it does not count.
+    """
+    if not metrics or metrics[-1]["epoch"] % 1:
+        return False
+    if metrics[-1]["epoch"] == training.epochs:
+        return True
+    fitted = [
+        next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
+        for part in metrics[0]["accuracy"]
+        if part != HELD_OUT
+    ]
+    last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
+    return bool(training.patience) and last > 0 and now >= 2**training.patience * last

@@ -1,7 +1,9 @@
-"""Train members into their run folders: evaluate, keep snapshots and checkpoints, stop gracefully."""
+"""Train members into their run folders: evaluate, keep snapshots and checkpoints, stop and continue."""
 
 from __future__ import annotations
 
+import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,19 +16,20 @@ import torch
 from sim.config.run import MemberConfig, sources
 from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
-from sim.runs.beginning import check_free, create_folder, is_begun, reopen_folder, tokenizer_record
-from sim.runs.files import finite
+from sim.runs.beginning import open_folder, tokenizer_record
+from sim.runs.files import finite, json_text, only_writer
 from sim.runs.folder import RunFolder
-from sim.runs.lock import only_writer
-from sim.runs.places import has_ended
+from sim.runs.places import STATISTICS, checkpoint_name, snapshot_name
 from sim.runs.run import is_complete
+from sim.runs.tensors import Arrays, CheckpointState, DamagedError
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
-from sim.training.resume import newest_checkpoints
-from sim.training.schedule import evaluation_marks
+from sim.training.schedule import evaluation_marks, has_ended
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.checked import checked
+
+_LOG = logging.getLogger("anchorflow")
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,11 @@ def train_together(
     with ExitStack() as held:
         for path in paths:
             held.enter_context(only_writer(path))
-        folders = _open_folders(members, paths, how)
-        if how.shared and all(map(is_complete, paths)):
+        folders = [
+            open_folder(path, member, resume=how.resume, overwrite=how.overwrite)
+            for path, member in zip(paths, members, strict=True)
+        ]
+        if all(map(is_complete, paths)):
             return "complete"  # By another process, since this one looked.
         recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
         route = route_for(members[0], recorded[0], how.device)
@@ -107,20 +113,6 @@ def train_together(
         while not session.is_over() and trainer.advance(session.next_mark(), stop):
             session.record()
         return session.end()
-
-
-def _open_folders(
-    members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
-) -> list[RunFolder]:
-    """Return the members' folders, new or as they were left; refuse all before any is changed."""
-    existing = [execution.resume and is_begun(path) for path in paths]
-    for path, exists in zip(paths, existing, strict=True):
-        if not exists:
-            check_free(path, overwrite=execution.overwrite)
-    return [
-        reopen_folder(path, member) if exists else create_folder(path, member, overwrite=execution.overwrite)
-        for path, member, exists in zip(paths, members, existing, strict=True)
-    ]
 
 
 @dataclass
@@ -154,9 +146,9 @@ class _Session:
                 metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
         self._write_provenance("running")
         if checkpoints is None:
-            for m, (folder, data) in enumerate(zip(folders, trainer.datasets, strict=True)):
-                folder.write_statistics(*data.statistics())
-                folder.write_snapshot(0, trainer.arrays(m))
+            for folder, data in zip(folders, trainer.datasets, strict=True):
+                folder.write_arrays(STATISTICS, *data.statistics())
+            self._write_snapshots(0, None)
             self._evaluate()
 
     def is_over(self) -> bool:
@@ -178,8 +170,7 @@ class _Session:
         last = self.is_over()
         if epoch in training.snapshot_epochs or last:
             names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
-            for m, folder in enumerate(self.folders):
-                folder.write_snapshot(epoch, self.trainer.arrays(m, names))
+            self._write_snapshots(epoch, names)
         if epoch % training.checkpoint_every == 0 and not last:
             self._write_checkpoints()
         for member in self.trainer.members:
@@ -208,7 +199,12 @@ class _Session:
                     "accuracy": {name: score["accuracy"] for name, score in scores.items()},
                 }
             )
-            folder.write_metrics(self.metrics[m])
+            lines = [json.dumps(line, allow_nan=False) + "\n" for line in self.metrics[m]]
+            folder.write("metrics.jsonl", "".join(lines))
+
+    def _write_snapshots(self, epoch: int, names: Sequence[str] | None) -> None:
+        for m, folder in enumerate(self.folders):
+            folder.write_arrays(snapshot_name(epoch), self.trainer.arrays(m, names), {"epoch": str(epoch)})
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
@@ -218,25 +214,49 @@ class _Session:
         return self.seconds_before + time.perf_counter() - self.started
 
     def _write_provenance(self, status: str) -> None:
-        names = [member.name for member in self.trainer.members]
         where = provenance.software() | provenance.machine(str(self.trainer.device))
         for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
-            failure = self.trainer.failures.get(m)
-            folder.write_provenance(
-                {
-                    "status": "diverged" if failure else status,
-                    "reason": failure,
-                    "epoch": self.trainer.epoch,
-                    "written": provenance.now(),
-                    **where,
-                    "parts": provenance.parts_before(self.recorded[m], where, self.first_step),
-                    "threads": torch.get_num_threads(),
-                    **self.constant,
-                    "model_file": provenance.model_file(member.model),
-                    "seed": member.seed,
-                    "trained_with": names,
-                    "sources": sources(member, self.recorded[m].get("sources", {})),
-                    "wall_seconds": self._seconds(),
-                    "peak_memory_mib": provenance.peak_memory_mib(),
-                }
-            )
+            failure, before = self.trainer.failures.get(m), self.recorded[m]
+            record = {
+                "status": "diverged" if failure else status,
+                "reason": failure,
+                "epoch": self.trainer.epoch,
+                "written": provenance.now(),
+                **where,
+                "parts": provenance.parts_before(before, where, self.first_step),
+                "threads": torch.get_num_threads(),
+                **self.constant,
+                "model_file": provenance.model_file(member.model),
+                "seed": member.seed,
+                "trained_with": [each.name for each in self.trainer.members],
+                "sources": sources(member, before.get("sources", {})),
+                "wall_seconds": self._seconds(),
+                "peak_memory_mib": provenance.peak_memory_mib(),
+            }
+            folder.write("provenance.json", json_text(record))
+
+
+def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, CheckpointState]] | None:
+    """Return the runs' checkpoints of the newest step at which all are whole, None if there is none.
+
+    A damaged one is set aside and named in a warning. Runs that have checkpoints, but none in common, are
+    refused: their progress would be lost.
+    """
+    kept = [folder.checkpoint_steps() for folder in folders]
+    steps = set.intersection(*map(set, kept))
+    if any(kept) and not steps:
+        newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
+        problem = "these runs have no checkpoint in common, and their progress would be lost"
+        raise InputError("resume", newest, problem, "continue runs of different steps apart")
+    for step in sorted(steps, reverse=True):
+        whole = []
+        for folder in folders:
+            try:
+                whole.append(folder.read_checkpoint(step))
+            except DamagedError as error:
+                told = "%s: %s; set aside as %s, training continues from the checkpoint before it, if any."
+                where = folder.path / checkpoint_name(step)
+                _LOG.warning(f"anchorflow: {told}", where, error, folder.set_aside(step).name)
+        if len(whole) == len(folders):
+            return whole
+    return None

@@ -16,7 +16,7 @@ from sim import Run, RunConfig, train
 from sim.runs.folder import RunFolder
 from sim.runs.manifest import Manifest
 from sim.runs.places import checkpoint_name, snapshot_name
-from sim.training.resume import newest_checkpoints
+from sim.training.session import newest_checkpoints
 from theory import InputError
 
 FILES = (

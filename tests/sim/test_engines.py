@@ -16,9 +16,10 @@ import pytest
 
 from sim import Execution, Progress, Run, RunConfig, train, train_members, train_together
 from sim.errors import BusyError, UnfinishedRunsError
+from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
-from sim.runs.lock import is_being_written
 from sim.training.engines import ENGINES, engine_of
+from sim.training.engines.local import train_sent_job
 from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, watching
 from theory import InputError
 
@@ -26,7 +27,7 @@ Make = Callable[..., RunConfig]
 HOLD = """
 import sys
 from pathlib import Path
-from sim.runs.lock import only_writer
+from sim.runs.files import only_writer
 with only_writer(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()
@@ -86,8 +87,7 @@ def test_an_engine_of_ones_own_is_one_function(mine: Any, small: Make, tmp_path:
 
     def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
         (done,) = engine_of("local")(jobs[:1], execution, stop, report)
-        died = Ended("died", WorkerDiedError("an empty battery"))
-        return [done, died, *(Ended("interrupted") for _ in jobs[2:])]
+        return [done, WorkerDiedError("an empty battery"), *("interrupted" for _ in jobs[2:])]
 
     mine(train_jobs)
     with pytest.raises(UnfinishedRunsError) as seen:
@@ -104,23 +104,20 @@ def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
     """In this process as in many; an error that leaves a process has its traceback as a note."""
     config = small(seeds=[0, 1], epochs=1)
     spoilt, _ = config.members()
-    write = RunFolder.write_statistics
+    write = RunFolder.write_arrays
 
     def fail(folder: RunFolder, *given: Any) -> None:
         if folder.path.name == spoilt.name:
             raise RuntimeError("no statistics today")
         write(folder, *given)
 
-    monkeypatch.setattr(RunFolder, "write_statistics", fail)
+    monkeypatch.setattr(RunFolder, "write_arrays", fail)
     with pytest.raises(RuntimeError, match="no statistics today") as caught:
         train(config, tmp_path / "runs")
     assert not hasattr(caught.value, "__notes__")
     assert Run.open(tmp_path / "runs" / "gamma0.8_seed1").config.seed == 1
-    jobs = [[(spoilt, tmp_path / spoilt.name)]]
-    (ended,) = engine_of("local")(jobs, Execution(), lambda: False, lambda _: None)
-    assert ended.status == "failed"
-    travelled = pickle.loads(pickle.dumps(ended)).error
-    assert "write_statistics" in travelled.__notes__[0]
+    ended = train_sent_job([(spoilt, tmp_path / spoilt.name)], Execution(), lambda: False)
+    assert "in fail" in pickle.loads(pickle.dumps(ended)).__notes__[0]
 
 
 def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small: Make) -> None:
@@ -169,7 +166,7 @@ def test_epochs_are_read_from_folders(small: Make, tmp_path: Path) -> None:
     config = small(epochs=4, evaluate_every=2)
     (member,) = config.members()
     told, seen = list[Progress](), list[Progress]()
-    with watching([(member, tmp_path / member.name)], seen.append, every=60):
+    with watching([[(member, tmp_path / member.name)]], seen.append, every=60):
         train(config, tmp_path, report=told.append)
     assert seen == told == [Progress(member.name, epoch, 4, epoch == 4) for epoch in (1, 2, 3, 4)]
 
@@ -225,7 +222,9 @@ def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(
     distributed = pytest.importorskip("distributed")
     config = small(seeds=[0, 1, 2, 3], epochs=100_000, evaluate_every=10)
     begun: set[str] = set()
-    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as cluster:
         how = Execution(
             engine="dask", workers=workers, engine_options={"scheduler": cluster.scheduler_address}
         )

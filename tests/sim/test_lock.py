@@ -16,7 +16,7 @@ import pytest
 
 from sim import RunConfig, train
 from sim.errors import BusyError
-from sim.runs.lock import is_being_written, only_writer
+from sim.runs.files import is_being_written, only_writer
 from theory import InputError
 
 Make = Callable[..., RunConfig]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sim.config.language import LanguageTask
 from sim.config.run import make_member_config
-from sim.runs.lock import only_writer
+from sim.runs.files import only_writer
 from sim.runs.run import Run
 from theory import InputError
 from theory.errors import unknown_name

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from sim.config.differences import differences
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.beginning import is_begun
 from sim.runs.folder import RunFolder, read_config
+from sim.runs.places import is_run_folder
 from sim.runs.provenance import commit_text
 from sim.runs.run import Run
 from theory import InputError
@@ -95,7 +95,7 @@ def state_in(path: Path, config: MemberConfig) -> State:
     InputError
         If the folder holds a run with another configuration: the study was changed since.
     """
-    if not is_begun(path):
+    if not is_run_folder(path):
         return "missing"
     if (own := read_config(path)) != config:
         problem = f"holds a run with another configuration than the study's ({differences(own, config)})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.data.text import require
-from sim.runs.lock import only_writer
+from sim.runs.files import only_writer
 from sim.runs.outputs import OutputFile, OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import csv_text, long_records

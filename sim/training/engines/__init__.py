@@ -53,5 +53,5 @@ def engine_of(name: str) -> Engine:
 def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
     """Let an engine refuse, before anything is written, what it cannot train on."""
     module = importlib.import_module(ENGINES[execution.engine].partition(":")[0])
-    if jobs and (check := getattr(module, "check_engine", None)):
-        check(jobs, execution)
+    if jobs and hasattr(module, "check_engine"):
+        module.check_engine(jobs, execution)

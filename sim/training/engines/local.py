@@ -1,8 +1,8 @@
-"""The engine of this machine: this process, or several of ``concurrent.futures``.
+"""The engine of this machine: this process, or a pool of ``concurrent.futures``.
 
-Each worker is a pool of one process, so that one that is killed takes a single job with it, and has a pipe
-from the process that started it: a message asks it to stop after a checkpoint, and so does the pipe's end,
-when that process was killed. Neither side depends on the other to clean up.
+A worker is told to stop by a flag in shared memory, which needs no lock that a killed process could hold. One
+whose parent is gone, or that is terminated, ends with its job, after a checkpoint. A process that is killed
+breaks the pool: the others write checkpoints, and the next pool continues from there.
 """
 
 from __future__ import annotations
@@ -11,28 +11,31 @@ import multiprocessing
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing import connection, resource_tracker
+from multiprocessing import resource_tracker
 from typing import Any
 
-from sim.errors import BusyError
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread
-from sim.training.session import Progress, Report, train_together
+from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, watching
+from sim.training.session import Report, train_together
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
+POOLS = 3
+"""How often processes are started for a job: one that takes all memory would be killed again and again."""
 _CONTEXT: Any = multiprocessing.get_context("spawn")
+_EVERY = 0.2  # Seconds.
 
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     n_workers = min(execution.workers, len(jobs)) if execution.device == "cpu" else 1
     if n_workers < 2:
-        results = []
+        results = list[Ended]()
         for job in jobs:
             members, paths = zip(*job, strict=True)
             try:
@@ -40,98 +43,44 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                     status = "interrupted"
                     if not stop():
                         status = train_together(members, paths, execution, report=report, stop=stop)
-                results.append(Ended(status))
+                results.append(status)
             except Exception as error:
-                results.append(Ended("busy" if isinstance(error, BusyError) else "failed", error))
+                results.append(error)
         return results
-    ended: dict[int, Ended] = {}
-    left = list(reversed(range(len(jobs))))
-    workers = [_Worker() for _ in range(n_workers)]
-    try:
-        while left or any(worker.job is not None for worker in workers):
-            if stop():
-                left.clear()
-                for worker in workers:
-                    worker.ask_to_stop()
-            for worker in workers:
-                if worker.job is None and left:
-                    worker.submit(left.pop(), jobs, execution)
-            wait([worker.future for worker in workers if worker.job is not None], 0.2, FIRST_COMPLETED)
-            for number, worker in enumerate(workers):
-                worker.pass_on(report)
-                if worker.job is not None and worker.future.done():
-                    ended[worker.job] = worker.result()
-                    worker.job = None
-                    if worker.is_spent:
-                        worker.close()
-                        workers[number] = _Worker()
-    finally:
-        for worker in workers:
-            worker.ask_to_stop()
-        for worker in workers:
-            worker.close()
-    return [ended.get(index, Ended("interrupted")) for index in range(len(jobs))]
+    asked, ended = _CONTEXT.RawValue("b", 0), dict[int, Ended]()
+    with watching(jobs, report, _EVERY):
+        for _ in range(POOLS):
+            left = [index for index in range(len(jobs)) if index not in ended]
+            if not left or asked.value:
+                break
+            with ProcessPoolExecutor(min(n_workers, len(left)), _CONTEXT, _begin, (asked,)) as pool:
+                futures = dict[Future[Ended], int]()
+                try:
+                    with signals_blocked(), suppress(BrokenProcessPool):
+                        for index in left:
+                            futures[pool.submit(_train, jobs[index], execution.in_worker())] = index
+                    while wait(futures, _EVERY).not_done:
+                        asked.value = asked.value or stop()
+                except BaseException:
+                    asked.value = 1
+                    raise
+            for future, index in futures.items():
+                with suppress(BrokenProcessPool):
+                    # One that only its own process was asked to stop continues in the next.
+                    if (result := future.result()) != "interrupted" or asked.value:
+                        ended[index] = result
+    killed = (
+        "interrupted" if asked.value else WorkerDiedError(f"its process was killed, in each of {POOLS} tries")
+    )
+    return [ended.get(index, killed) for index in range(len(jobs))]
 
 
-class _Worker:
-    """A process, started with its first job, and the job that it has."""
-
-    def __init__(self) -> None:
-        self.pipe, self._theirs = _CONTEXT.Pipe()
-        self._pool = ProcessPoolExecutor(1, _CONTEXT, _begin, (self._theirs,))
-        self.job: int | None = None
-        self.future: Future[Ended] = Future()
-        self.is_spent = self._asked = self._begun = False
-        self._process: Any = None
-
-    def submit(self, index: int, jobs: Sequence[Job], execution: Execution) -> None:
-        """Give the process a job, with signals blocked until it handles them, if it is only now started."""
-        with signals_blocked():
-            before = set(multiprocessing.active_children())
-            self.future = self._pool.submit(_train, jobs[index], execution.in_worker())
-            started = set(multiprocessing.active_children()) - before
-        self._process = next(iter(started), self._process)
-        self.job = index
-
-    def pass_on(self, report: Report) -> None:
-        """Report the epochs that the process has done."""
-        with suppress(EOFError, OSError):
-            while self.pipe.poll():
-                message = self.pipe.recv()
-                self._begun = True
-                if isinstance(message, Progress):
-                    report(message)
-
-    def ask_to_stop(self) -> None:
-        """Ask the process to end its job after a checkpoint; one that has not begun has nothing to lose."""
-        if not self._asked:
-            self._asked = True
-            if self._process is not None and not self._begun:
-                self._process.kill()
-            with suppress(OSError):  # It is gone.
-                self.pipe.send(None)
-
-    def result(self) -> Ended:
-        """Return how the job ended, which may have been with the process."""
-        try:
-            ended, how = self.future.result(), "was asked to stop (SIGTERM)"
-        except BrokenProcessPool:
-            self._pool.shutdown()
-            code = self._process.exitcode
-            how = f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
-            ended = Ended("interrupted")
-        except Exception as error:  # What was raised there could not travel.
-            return Ended("failed", error)
-        if ended.status != "interrupted" or self._asked:
-            return ended
-        self.is_spent = True
-        return Ended("died", WorkerDiedError(f"its process, {self._process.pid}, {how}"))
-
-    def close(self) -> None:
-        """Wait for the process to end."""
-        self._pool.shutdown(cancel_futures=True)
-        self.pipe.close()
-        self._theirs.close()
+def train_sent_job(job: Job, execution: Execution, stop: Stop) -> Ended:
+    """Train a job that another process sent here; an error travels back with its traceback as a note."""
+    (ended,) = train_jobs([job], execution, stop, lambda _: None)
+    if isinstance(ended, Exception):
+        ended.add_note("".join(traceback.format_exception(ended)))
+    return ended
 
 
 @contextmanager
@@ -145,40 +94,34 @@ def signals_blocked(numbers: Sequence[signal.Signals] = SIGNALS) -> Iterator[Non
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_stop = threading.Event()
-"""In a worker: whether it is to end its job."""
+_asked: Any
+"""In a worker: the flag by which its parent asks it to stop."""
+_terminated = threading.Event()
 _at_work = threading.Lock()
-_pipe: connection.Connection
 
 
-def _begin(pipe: connection.Connection) -> None:
-    """Prepare a worker."""
-    global _pipe
-    _pipe = pipe
+def _begin(asked: Any) -> None:
+    """Prepare a worker, which was started with signals blocked."""
+    global _asked
+    _asked = asked
     # A terminal sends these to all its processes; the parent handles them and tells the workers.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: _stop.set())
+    signal.signal(signal.SIGTERM, lambda *_: _terminated.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    pipe.send("begun")
-    threading.Thread(target=_listen, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _listen() -> None:
-    """Ask training to stop when the parent says so; end the process once the parent is gone."""
-    with suppress(EOFError, OSError):
-        _pipe.recv()
-        _stop.set()
-        _pipe.recv()
-    _stop.set()
+def _end_with_parent() -> None:
+    """End a worker once it is terminated, or its parent is gone, after the job that it has."""
+    parent: Any = multiprocessing.parent_process()
+    while not _terminated.wait(_EVERY) and parent.is_alive():
+        pass
+    _terminated.set()
     with _at_work:
-        os._exit(0)
+        os._exit(1)
 
 
 def _train(job: Job, execution: Execution) -> Ended:
-    def report(progress: Progress) -> None:
-        with suppress(OSError):
-            _pipe.send(progress)
-
     with _at_work:
-        return train_jobs([job], execution, _stop.is_set, report)[0]
+        return train_sent_job(job, execution, lambda: _terminated.is_set() or bool(_asked.value))

@@ -17,14 +17,12 @@ from typing import Any
 import cryptography  # noqa: F401  A cluster made here asks for a certificate; without the library, no engine.
 from distributed import Client, Future, LocalCluster
 
-from sim.training.engines import local
+from sim.training.engines.local import signals_blocked, train_sent_job
 from sim.training.execution import Execution
 from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
 from theory import InputError
 
-_TERMINAL = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-"""What a terminal sends to all its processes; this one tells the workers."""
 _EVERY = 0.2  # Seconds.
 _stopped: set[str] = set()
 """In a worker: the calls of ``train_jobs`` whose jobs are to end."""
@@ -35,11 +33,11 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     token, how = uuid.uuid4().hex, execution.in_worker()
     left, ended = list(range(len(jobs)))[::-1], dict[int, Ended]()
     running: dict[Future[Ended], int] = {}
-    stopped = is_gone = False
-    with watching([run for job in jobs for run in job], report), _client(execution, len(jobs)) as client:
-        while (left or running) and not is_gone:
+    gone: Ended = WorkerDiedError("Dask's scheduler is gone")
+    with watching(jobs, report), _client(execution, len(jobs)) as client:
+        while left or running:
             if stop():
-                stopped = True
+                gone = "interrupted"
                 left.clear()
                 with suppress(OSError):
                     # Again and again: a worker that has just been restarted does not know yet.
@@ -50,9 +48,11 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                 running[client.submit(_train, jobs[index], how, token, key=key, pure=False)] = index
             time.sleep(_EVERY)
             for future in [future for future in running if future.status != "pending"]:
-                is_gone = is_gone or future.status in ("lost", "cancelled")
+                if future.status in ("lost", "cancelled"):
+                    left.clear()
+                    running.clear()
+                    break
                 ended[running.pop(future)] = _ended(future)
-    gone = Ended("interrupted") if stopped else Ended("died", WorkerDiedError("Dask's scheduler is gone"))
     return [ended.get(index, gone) for index in range(len(jobs))]
 
 
@@ -68,8 +68,9 @@ def _client(execution: Execution, n_jobs: int) -> Iterator[Client]:
     """Yield a client of the given scheduler, or of a cluster that takes no client but this one."""
     address: Any = execution.engine_options.get("scheduler")
     if address is None:
-        # Workers are started by the cluster's thread, and both inherit what is blocked.
-        with local.signals_blocked(_TERMINAL):
+        # Workers are started by the cluster's thread, and both inherit what is blocked: what a terminal sends
+        # to all its processes. This one tells the workers.
+        with signals_blocked((signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)):
             cluster = LocalCluster(
                 n_workers=min(execution.workers, n_jobs),
                 threads_per_worker=1,
@@ -90,7 +91,7 @@ def _client(execution: Execution, n_jobs: int) -> Iterator[Client]:
 
 
 def _train(job: Job, execution: Execution, token: str) -> Ended:
-    return local.train_jobs([job], execution, lambda: token in _stopped, lambda _: None)[0]
+    return train_sent_job(job, execution, lambda: token in _stopped)
 
 
 def _stop(token: str) -> None:
@@ -102,4 +103,4 @@ def _ended(future: Future[Ended]) -> Ended:
     try:
         return future.result()
     except Exception as error:
-        return Ended("died", WorkerDiedError(f"Dask gave it up: {error}"))
+        return WorkerDiedError(f"Dask gave it up: {error}")

@@ -18,7 +18,7 @@ from typing import Any
 
 import submitit
 
-from sim.training.engines import local
+from sim.training.engines.local import train_sent_job
 from sim.training.execution import Execution
 from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
@@ -37,11 +37,11 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     ``engine_options`` are submitit's parameters, besides ``folder``, where it keeps scripts and logs
     (".slurm" beside the first run), and ``cluster``: "slurm", or "local" for processes of this machine.
     """
-    executor = executor_of(jobs, execution)
-    with watching([run for job in jobs for run in job], report):
+    executor, stopped = executor_of(jobs, execution), False
+    with watching(jobs, report):
         tasks = executor.map_array(Training(execution.in_worker()), jobs)
-        patience, stopped = dict.fromkeys(tasks, _LATE), False
-        while waiting := [t for t in tasks if patience[t] and not t.paths.result_pickle.exists()]:
+        late = dict.fromkeys(tasks, 0)
+        while waiting := [t for t in tasks if late[t] < _LATE and not t.paths.result_pickle.exists()]:
             if stop():
                 stopped = True
                 for task in waiting:
@@ -49,7 +49,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
             queued = _queued(waiting)
             for task in waiting:
                 if task.job_id not in queued:
-                    patience[task] = 0 if stopped else patience[task] - 1
+                    late[task] += _LATE if stopped else 1
             time.sleep(_EVERY)
     return [_ended(task, stopped) for task in tasks]
 
@@ -83,7 +83,7 @@ class Training:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        return local.train_jobs([job], self.execution, stop.is_set, lambda _: None)[0]
+        return train_sent_job(job, self.execution, stop.is_set)
 
     def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
         """Return the submission to queue after preemption or at the time limit: this one again."""
@@ -111,7 +111,6 @@ def _ended(task: submitit.Job[Ended], stopped: bool) -> Ended:
     else:
         said = task.stderr() or ""
     if stopped:
-        return Ended("interrupted")
+        return "interrupted"
     why = (said.strip().splitlines() or ["nothing was said"])[-1]
-    problem = f"task {task.job_id} gave no result ({why}); its log: {task.paths.stderr}"
-    return Ended("died", WorkerDiedError(problem))
+    return WorkerDiedError(f"task {task.job_id} gave no result ({why}); its log: {task.paths.stderr}")
