@@ -31,7 +31,3 @@ class UnfinishedRunsError(RuntimeError):
         named = "; ".join(f"{path}: {reason}" for path, reason in reasons.items())
         others = f"; {n_stopped} more were stopped" if n_stopped else ""
         super().__init__(f"{len(reasons) + n_stopped} of {n_runs} runs did not finish: {named}{others}")
-
-    def __reduce__(self) -> tuple[type[UnfinishedRunsError], tuple[dict[str, str], int, int]]:
-        """Travel whole between processes."""
-        return type(self), (self.reasons, self.n_runs, self.n_stopped)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -64,32 +63,22 @@ class LanguageTask(Section):
 
     @model_validator(mode="after")
     def _whole_of_a_tokenizer(self) -> LanguageTask:
-        check_whole(self.whole_vocabulary, self.tokenizer)
+        if self.whole_vocabulary and not self.tokenizer:
+            problem, remedy = "there is no tokenizer", "name a tokenizer.json"
+            raise InputError("whole_vocabulary", True, problem, remedy)
         return self
 
     @model_validator(mode="after")
     def _names_differ(self) -> LanguageTask:
-        check_names(self.corpora)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise InputError("corpora", name, "two corpora of that name", "name each differently")
         return self
 
     @property
     def names(self) -> list[str]:
         """The corpora's names."""
         return [corpus.name for corpus in self.corpora]
-
-
-def check_whole(whole: bool, tokenizer: str) -> None:
-    """Refuse the whole vocabulary of no tokenizer: words have none but those that occur."""
-    if whole and not tokenizer:
-        raise InputError("whole_vocabulary", whole, "there is no tokenizer", "name a tokenizer.json")
-
-
-def check_names(corpora: Sequence[CorpusSource]) -> None:
-    """Refuse two corpora of one name: their losses could not be told apart."""
-    names = [corpus.name for corpus in corpora]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError("corpora", name, "two corpora of that name", "name each differently")
 
 
 def corpus_name(file: str) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from sim.config.language import LanguageTask
 from theory import InputError, Task
-from theory.errors import in_file, nearest, unknown_key
+from theory.errors import in_file, nearest
 from theory.reading import is_file, load_json
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS, load_toml
@@ -117,18 +116,14 @@ def is_task_file(file: Path | str) -> bool:
 
 
 def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
-    """Return what a file holds, by its keys; a file without a known key counts by the nearest ones."""
+    """Return what a file holds, by its keys."""
     # A preset is named as in a study's file: what reads configurations says where it belongs.
     task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
     if task and config:
         mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"
         raise InputError("file", str(file), mixed, "put the keys of the task into a [task] table")
     if not task and not config:
-        task, config = _near(data, TASK_KEYS), _near(data, CONFIG_KEYS)
-    if not task and not config:
         raise InputError("file", str(file), "neither a task nor a configuration", BOTH_LOOK_LIKE)
-    if task and config:
-        raise unknown_key("key", next(iter(data)), (*TASK_KEYS, *CONFIG_KEYS))
     return "task" if task else "configuration"
 
 
@@ -141,7 +136,3 @@ def _description_of_run(file: Path) -> dict[str, Any]:
         problem, remedy = f"not a run's config.json ({error!r})", "give a TOML file or runs/NAME/config.json"
         raise InputError("file", str(file), problem, remedy) from None
     return {k: v for k, v in data.items() if k != "format_version"} | {"init_rates": [rate], "seeds": [seed]}
-
-
-def _near(data: Iterable[str], known: Iterable[str]) -> list[str]:
-    return [key for key in data if difflib.get_close_matches(key, known, n=1, cutoff=0.7)]

@@ -1,4 +1,4 @@
-"""What training asks of data, whatever they are."""
+"""What training asks of data, whatever they are: sequences in data sets, taken batch by batch."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from torch import Tensor
 from theory import InputError
 
 Arrays = dict[str, npt.NDArray[Any]]
+_AHEAD = 6400
+"""Sequences gathered at once: one index for many batches costs little more than for one."""
+Batch = tuple[Tensor, Tensor]
+"""Tokens (M, B, L) and labels (M, B)."""
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,47 @@ class Dataset(ABC):
     def redrawn(self, generator: torch.Generator) -> Tensor:
         """Return the training sequences with fresh noise, shape (n_train, L)."""
         raise InputError("data.fresh_noise", True, "these data have no noise", "leave it out")
+
+
+class Batches:
+    """Each member's training sequences, (M, n, L), and labels, (M, n), in the order of an epoch.
+
+    ``size`` is the number of sequences in a batch; the last of an epoch may hold fewer. ``order``, (M, n), is
+    renewed in place, since recorded steps hold its address.
+    """
+
+    def __init__(self, tokens: Tensor, labels: Tensor, size: int) -> None:
+        self.tokens, self.labels, self.size = tokens, labels, size
+        self.order = torch.zeros_like(labels)
+        members, n = labels.shape
+        self._first_rows = n * torch.arange(members, device=labels.device).view(-1, 1)
+        self._ahead: dict[int, Batch] = {}
+
+    def renew(self, order: Tensor) -> None:
+        """Begin an epoch with its order, and with ``tokens`` as they are now."""
+        self.order.copy_(order)
+        self._ahead = {}
+
+    def rows(self, position: int, count: int = 1) -> Tensor:
+        """Return the rows of some batches from a position in the epoch on, shape (M, count · size)."""
+        return self.order[:, position * self.size : (position + count) * self.size]
+
+    def of(self, rows: Tensor) -> Batch:
+        """Return the sequences in some rows of each member: rows (..., M, B) to batches (..., M, B, L)."""
+        flat = (rows + self._first_rows).flatten()
+        tokens = self.tokens.flatten(0, 1).index_select(0, flat)
+        labels = self.labels.flatten().index_select(0, flat)
+        return tokens.view(*rows.shape, -1), labels.view(rows.shape)
+
+    def at(self, position: int) -> Batch:
+        """Return the batch at a position in the epoch."""
+        whole = self.order.shape[1] // self.size
+        if position >= whole:
+            return self.of(self.rows(position))
+        if position not in self._ahead:
+            count = min(max(_AHEAD // (self.size * len(self.order)), 1), whole - position)
+            # Batch by batch, so that each has the memory layout of one gathered by itself.
+            rows = self.rows(position, count).view(-1, count, self.size).transpose(0, 1)
+            tokens, labels = self.of(rows)
+            self._ahead = dict(enumerate(zip(tokens.unbind(), labels.unbind(), strict=True), start=position))
+        return self._ahead[position]

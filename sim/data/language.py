@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from sim.config.language import CorpusSource, LanguageTask, Layout, check_names, check_whole
+from sim.config.language import CorpusSource, LanguageTask, Layout
 from sim.data.base import Arrays, Dataset
 from sim.data.corpus import Corpus, IntArray, build_corpus
 from sim.data.text import read_documents
@@ -105,10 +105,17 @@ def make_language_task(
     layout : {"cut", "pad", "pack"}, optional
         See ``LanguageTask``.
     """
-    check_names(corpora)
-    check_whole(whole_vocabulary, tokenizer)
     if whole_vocabulary and vocabulary is not None:
         raise InputError("vocabulary", vocabulary, "the whole one is asked for", "leave one of them out")
+    task = LanguageTask(  # Refused, if it is, before the files are read.
+        corpora=tuple(corpora),
+        n_sequences=n_sequences or 1,
+        length=length,
+        vocab_size=vocabulary or 3,
+        layout=layout,
+        tokenizer=tokenizer,
+        whole_vocabulary=whole_vocabulary,
+    )
     named = tuple(
         source.model_copy(update={"sha256": tuple(map(digest_of, source.files))}) for source in corpora
     )
@@ -116,14 +123,9 @@ def make_language_task(
     size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
     if n_sequences is None:
         n_sequences = min(MOST_SEQUENCES, *_numbers(whole, lengths, length if layout == "pack" else None))
+    vocab_size = min(vocabulary or size + 1, size + 1)
     return LanguageTask(
-        corpora=named,
-        n_sequences=n_sequences,
-        length=length,
-        vocab_size=min(vocabulary or size + 1, size + 1),
-        layout=layout,
-        tokenizer=tokenizer,
-        whole_vocabulary=whole_vocabulary,
+        **dict(task) | {"corpora": named, "n_sequences": n_sequences, "vocab_size": vocab_size}
     )
 
 

@@ -47,6 +47,7 @@ FAMILIES = (
 )
 """Adjectives; of one family a question uses at most one, so that no two of its properties clash."""
 MOST_HOPS = 5
+Hops = Annotated[int, Between(1, MOST_HOPS)]
 _NEGATED = 1 / 3
 """The share of properties with "not", except for the pair about the query; the published have 0.317."""
 _LONGER = 0.86
@@ -73,7 +74,7 @@ class ProntoQuestion:
 
 @checked
 def prontoqa_questions(
-    n: Size, *, seed: Annotated[int, Between(0)] = 0, hops: Sequence[int] = (1, 2, 3, 4, 5)
+    n: Size, *, seed: Annotated[int, Between(0)] = 0, hops: Sequence[Hops] = (1, 2, 3, 4, 5)
 ) -> list[ProntoQuestion]:
     """Return n different questions, with each number of hops in turn.
 
@@ -87,9 +88,6 @@ def prontoqa_questions(
     """
     if not len(hops):
         raise InputError("hops", hops, "none", f"give numbers from 1 to {MOST_HOPS}")
-    for number in hops:
-        if not 1 <= number <= MOST_HOPS:
-            raise InputError("hops", number, "out of range", f"give 1 to {MOST_HOPS}")
     rng = numpy_stream(seed, "data/prontoqa")
     questions: dict[str, ProntoQuestion] = {}
     while len(questions) < n:

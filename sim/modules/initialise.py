@@ -80,15 +80,8 @@ class InitReport(Shown):
         return f"{title}: {len(self.tensors)} tensors{kept}", self.HEADER, self.rows()
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How one tensor is filled."""
-
-    role: Role
-    how: str
-    fan_in: int | None = None
-    std: float | None = None
-    value: float = 0.0
+Plan = tuple[str, int | None, float | None]
+"""How a tensor is filled, its fan-in and its standard deviation, as in ``TensorInit``."""
 
 
 @checked
@@ -143,54 +136,56 @@ def initialise_(
     check_numbers(roles)
     first = {name: role.name for role in roles for name in role.names}
     kept = {first[name] for pattern in keep for name in matching("keep", pattern, first)}
-    plans = [_plan(role, rate, convention, bias_scale, norms, role.name in kept) for role in roles]
-    unknown = [plan.role.name for plan in plans if plan.how == "unknown"]
+    plans = [
+        ("kept", role.fan_in, None)
+        if role.name in kept or not role.tensor.numel()
+        else _plan(role, rate, convention, bias_scale, norms)
+        for role in roles
+    ]
+    unknown = [role.name for role, (how, *_) in zip(roles, plans, strict=True) if how == "unknown"]
     if unknown:
         problem = "of a kind of module that is not known, so that its fan-in is not either"
         remedy = f'name it in fan_in, as {{"{unknown[0]}": 64}}, or in keep'
         raise InputError("module", ", ".join(unknown), problem, remedy)
-    tensors = tuple(_fill(plan, seed) for plan in plans)
+    tensors = tuple(_fill(role, plan, seed) for role, plan in zip(roles, plans, strict=True))
     return InitReport(rate, convention, seed, tensors)
 
 
-def _plan(
-    role: Role, rate: float, convention: Convention, bias_scale: float | None, norms: str, kept: bool
-) -> _Plan:
+def _plan(role: Role, rate: float, convention: Convention, bias_scale: float | None, norms: str) -> Plan:
     of_sibling = role.kind == "embedding" or any(name.endswith(_SIBLING_KEEPS) for name in role.names)
-    if kept or not role.tensor.numel() or (convention == "sibling" and of_sibling):
-        return _Plan(role, "kept", role.fan_in)
+    if convention == "sibling" and of_sibling:
+        return "kept", role.fan_in, None
     if role.kind in ("gain", "norm bias"):
-        value = 1.0 if role.kind == "gain" else 0.0
-        return _Plan(role, "kept") if norms == "keep" else _Plan(role, "constant", std=0.0, value=value)
+        return ("kept", None, None) if norms == "keep" else ("constant", None, 0.0)
     if role.kind == "bias" and bias_scale == 0:
-        return _Plan(role, "constant", role.fan_in, 0.0)
+        return "constant", role.fan_in, 0.0
     if role.kind == "bias":
         if bias_scale is None or role.fan_in is None:
-            return _Plan(role, "kept", role.fan_in)
-        return _Plan(role, "uniform", role.fan_in, bias_scale / math.sqrt(3 * role.fan_in))
+            return "kept", role.fan_in, None
+        return "uniform", role.fan_in, bias_scale / math.sqrt(3 * role.fan_in)
     if role.fan_in is None:
         # A vector of a kind of its own, as a gate, has no scale that γ speaks of.
-        return _Plan(role, "unknown" if role.tensor.ndim > 1 else "kept")
+        return "unknown" if role.tensor.ndim > 1 else "kept", None, None
     rows = role.kind == "embedding" and convention == "vocab"
     fan_in = role.shape[0] if rows else role.fan_in
-    return _Plan(role, "drawn", fan_in, float(fan_in**-rate))
+    return "drawn", fan_in, float(fan_in**-rate)
 
 
-def _fill(plan: _Plan, seed: int) -> TensorInit:
-    role, tensor = plan.role, plan.role.tensor
+def _fill(role: Role, plan: Plan, seed: int) -> TensorInit:
+    tensor, (how, fan_in, std) = role.tensor, plan
     with torch.no_grad():
-        if plan.how == "constant":
-            tensor.fill_(plan.value)
-        elif plan.std is not None:
+        if how == "constant":
+            tensor.fill_(1.0 if role.kind == "gain" else 0.0)
+        elif std is not None:
             generator = torch_stream(seed, f"init/{role.name}")
-            draw = torch.rand if plan.how == "uniform" else torch.randn
+            draw = torch.rand if how == "uniform" else torch.randn
             drawn = draw(role.shape, generator=generator, dtype=torch.float64)
-            if plan.how == "uniform":
-                tensor.copy_(math.sqrt(3) * plan.std * (2 * drawn - 1))
+            if how == "uniform":
+                tensor.copy_(math.sqrt(3) * std * (2 * drawn - 1))
             else:
-                tensor.copy_(plan.std * drawn)
+                tensor.copy_(std * drawn)
             padding = getattr(role.owner, "padding_idx", None)
             if padding is not None:
                 tensor[padding] = 0
         measured = float(tensor.detach().double().std(correction=0))
-    return TensorInit(role.names, role.kind, role.shape, plan.fan_in, plan.how, plan.std, measured)
+    return TensorInit(role.names, role.kind, role.shape, fan_in, how, std, measured)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sim.config.differences import differences
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
+from sim.config.section import differences
 from sim.runs.files import entries, is_leftover, json_text, writing
 from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
 from sim.runs.manifest import Manifest, digest

@@ -106,7 +106,7 @@ def _check_no_run(argument: str, path: Path, folder: Path) -> None:
     """Refuse a folder that is a run's, or in one."""
     real = Path(os.path.realpath(folder))
     for run in filter(is_own_run, (real, *real.parents)):
-        problem = f"{'is' if run == real else 'is in'} the folder of a run, {run}"
+        problem = f"{'is' if run == Path(os.path.realpath(path)) else 'is in'} the folder of a run, {run}"
         raise InputError(argument, str(path), problem, "choose another folder")
 
 

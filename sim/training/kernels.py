@@ -8,7 +8,6 @@ step is taken. A run that continues keeps what it had, or its numbers would depe
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 import warnings
@@ -29,7 +28,6 @@ from sim.models.layers import Parameters
 from sim.training.trainer import Trainer
 from theory import InputError
 
-_LOG = logging.getLogger("anchorflow")
 _REMEDY = 'install a C++ compiler, or ask for "torch"'
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
@@ -68,23 +66,11 @@ def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> Ro
 
     What is called bf16 may keep float32's digits on one machine and not on another, to which a run can move.
     """
-    if not recorded.get("matmul"):
-        return member_route(member, device)
-    earlier = RouteReport(**recorded["matmul"])
-    if earlier.route == "default":
+    earlier = RouteReport(**recorded["matmul"]) if recorded.get("matmul") else None
+    if earlier and earlier.route == "default":
         return earlier
-    here = member_route(member)
-    error = here.error.get(earlier.route, math.inf)
-    if error <= ERROR_LIMIT:
-        return earlier
-    _LOG.warning(
-        "anchorflow: the matrix product %r, which %s was begun with, has an error of %.1e here; torch's own "
-        "is taken from now on.",
-        earlier.route,
-        member.name,
-        error,
-    )
-    return member_route(member, device)
+    here = member_route(member, device)
+    return earlier if earlier and here.error.get(earlier.route, math.inf) <= ERROR_LIMIT else here
 
 
 def choose_kernels(
@@ -92,9 +78,8 @@ def choose_kernels(
 ) -> KernelReport:
     """Compile a trainer's gradients if that is wanted, pays and gives the same numbers.
 
-    "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, and otherwise, or where it fails, stays with
-    torch's; in a run that continues, whose provenance is ``recorded``, it is what that had. "compiled" is
-    refused where it cannot be had. No state of the training changes.
+    "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is
+    ``recorded``, and where it fails stays with torch's; "compiled" is refused where it cannot be had.
     """
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
@@ -181,10 +166,7 @@ def _failure(error: Exception) -> str:
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:
     """Return the largest difference of an entry over its tensor's largest."""
-    largest = 0.0
-    for name, gradient in expected.items():
-        # The keys' biases have no gradient, and what is computed for it is rounding alone.
-        if not name.endswith("b_K") and bool((gradient != 0).any()):
-            difference = (found[name] - gradient).abs().max() / gradient.abs().max()
-            largest = max(largest, float(difference)) if difference.isfinite() else float("inf")
-    return largest
+    # The keys' biases have no gradient, and what is computed for it is rounding alone.
+    names = [name for name, g in expected.items() if not name.endswith("b_K") and bool((g != 0).any())]
+    differences = [(found[n] - expected[n]).abs().max() / expected[n].abs().max() for n in names]
+    return max((float(each) if each.isfinite() else math.inf for each in differences), default=0.0)

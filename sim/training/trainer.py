@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sim.config.run import MemberConfig, steps_in_epoch
-from sim.data.batches import Batches
+from sim.data.base import Batches
 from sim.data.dataset import Dataset, build_dataset
 from sim.fast.gradients import Gradients, torch_gradients
 from sim.models.base import model_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from sim.data.batches import Batches
+from sim.data.base import Batches
 
 
 def _batches(members: int, n: int, size: int) -> Batches:

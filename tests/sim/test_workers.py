@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,8 @@ def test_a_run_that_is_killed_again_and_again_is_named(
     def kill() -> None:
         while not ended.wait(0.05):
             for process in _workers():
-                os.kill(process, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

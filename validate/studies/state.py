@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sim.config.differences import differences
 from sim.config.run import MemberConfig, make_member_config
+from sim.config.section import differences
 from sim.runs.folder import RunFolder, read_config
 from sim.runs.places import is_run_folder
 from sim.runs.provenance import commit_text

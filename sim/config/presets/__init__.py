@@ -8,46 +8,29 @@ from typing import Any
 
 from sim.config.model import kind_of
 from sim.config.run import SECTIONS
-from theory import InputError
 from theory.checked import checked
 from theory.errors import unknown_name
-from theory.reading import PathLike, as_path
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
 
 
 @checked
-def load_preset(name: str, folder: PathLike = FOLDER) -> dict[str, Any]:
+def load_preset(name: str) -> dict[str, Any]:
     """Return the keys of a configuration that a preset's file holds, to be overridden with ``merge``.
 
-    A file may name another preset of the folder, ``preset = "group-2024"``, and say only what differs.
-
-    Parameters
-    ----------
-    name : str
-        The name of a file in the folder, without its suffix.
-    folder : str or Path, optional
-        Where to look.
+    A file may name another preset, ``preset = "group-2024"``, and say only what differs.
     """
-    return _load(name, as_path("folder", folder), ())
-
-
-def _load(name: str, folder: Path, above: tuple[str, ...]) -> dict[str, Any]:
-    known = preset_names(folder)
-    if name not in known:
-        raise unknown_name("preset", name, known)
-    if name in above:
-        raise InputError("preset", name, "starts from itself", "name another one in its file")
-    data = load_toml(folder / f"{name}.toml")
+    if name not in preset_names():
+        raise unknown_name("preset", name, preset_names())
+    data = load_toml(FOLDER / f"{name}.toml")
     base = data.pop("preset", None)
-    return data if base is None else merge(_load(base, folder, (*above, name)), data)
+    return data if base is None else merge(load_preset(base), data)
 
 
-@checked
-def preset_names(folder: PathLike = FOLDER) -> list[str]:
+def preset_names() -> list[str]:
     """Return the names of all presets, sorted."""
-    return sorted(file.stem for file in as_path("folder", folder).glob("*.toml"))
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
