@@ -101,7 +101,7 @@ def forked() -> Any:
 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
-    # As in a process that ``_Worker.submit`` starts: what arrives before there is a handler waits.
+    # As in a process that the local engine starts: what arrives before there is a handler waits.
     with signals_blocked():
         forkserver.ensure_running()
     return context

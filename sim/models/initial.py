@@ -40,11 +40,6 @@ def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
     return _std(member, name, specs[name])
 
 
-def gaussian(shape: tuple[int, ...], std: float, generator: torch.Generator) -> Tensor:
-    """Draw a tensor with independent N(0, std²) entries, in float64."""
-    return std * torch.randn(shape, generator=generator, dtype=torch.float64)
-
-
 @checked
 def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     """Draw the members' initial parameters, each tensor from a generator of its own.
@@ -84,22 +79,19 @@ def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
 
 
 def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
+    generator = torch_stream(member.seed, f"init/{name}")
     if spec.fan_in is None:
-        return _uniform(spec, torch_stream(member.seed, f"init/{name}"))
+        start = torch.full(spec.shape, spec.start, dtype=torch.float64)
+        if not spec.half_width:
+            return start
+        return start + spec.half_width * (
+            2 * torch.rand(spec.shape, generator=generator, dtype=start.dtype) - 1
+        )
     if name == member.model.embedding and member.model.initial_embedding != "random":
         predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
         shuffled = member.model.initial_embedding == "shuffled-distributions"
         return _exchanged(member, predicted) if shuffled else predicted
-    return gaussian(spec.shape, _std(member, name, spec), torch_stream(member.seed, f"init/{name}"))
-
-
-def _uniform(spec: TensorSpec, generator: torch.Generator) -> Tensor:
-    """Draw a tensor about its start; without a width it is constant."""
-    start = torch.full(spec.shape, spec.start, dtype=torch.float64)
-    if not spec.half_width:
-        return start
-    drawn = torch.rand(spec.shape, generator=generator, dtype=torch.float64)
-    return start + spec.half_width * (2 * drawn - 1)
+    return _std(member, name, spec) * torch.randn(spec.shape, generator=generator, dtype=torch.float64)
 
 
 def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...]) -> Tensor:
