@@ -26,9 +26,8 @@ from sim.fast.layers import (
 )
 from sim.fast.matmul import small_products
 from sim.models.base import model_of
-from sim.models.gpt2 import next_tokens
+from sim.models.gpt2 import next_tokens, tied_gradients
 from sim.models.layers import Parameters, look_up, member_product
-from sim.models.tied_loss import tied_gradients
 
 
 def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tuple[Tensor, Parameters]:

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from sim import GPT2Config, make_run_config, model_of
 from sim.fast import losses_and_gradients
-from sim.models.gpt2 import GPT2
+from sim.models.gpt2 import GPT2, tied_cross_entropy
 from sim.models.initial import build
-from sim.models.tied_loss import tied_cross_entropy
 
 SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}
 V, L = 50, 12
@@ -162,7 +161,7 @@ def test_gradients_are_those_of_the_plain_loss_for_each_member(
 
 def test_the_tied_loss_in_blocks_is_cross_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 3 of 7 positions; logits up to 300, whose exponentials overflow unless they are shifted."""
-    monkeypatch.setattr("sim.models.tied_loss._ENTRIES", 3 * V)
+    monkeypatch.setattr("sim.models.gpt2._ENTRIES", 3 * V)
     generator = torch.Generator().manual_seed(0)
     x, table = (10 * torch.randn(n, 8, generator=generator) for n in (7, V))
     targets = torch.randint(V, (7,), generator=generator)
