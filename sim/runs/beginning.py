@@ -75,15 +75,16 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
 def _check_same(path: Path, member: MemberConfig) -> None:
     """Refuse to continue a run that has another configuration, or was begun with another tokenizer."""
     begun = read_config(path)
-    if begun != member:
-        problem = f"holds a run with another configuration ({differences(begun, member)})"
-        raise InputError("out", str(path), problem, "use its own, or another folder")
-    folder, now = RunFolder(path), tokenizer_record(member)
+    # First: other tokens can make another task.
+    folder, now = RunFolder(path), tokenizer_record(begun)
     recorded = now and folder.has_provenance and folder.read_provenance().get("tokenizer")
     if now and recorded and now["sha256"] != recorded["sha256"]:
         problem = f"SHA-256 {now['sha256'][:12]}..., and {path} was begun with {recorded['sha256'][:12]}..."
         remedy = "restore that file, or train into another folder"
         raise InputError("tokenizer", now["file"], problem, remedy)
+    if begun != member:
+        problem = f"holds a run with another configuration ({differences(begun, member)})"
+        raise InputError("out", str(path), problem, "use its own, or another folder")
 
 
 def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
