@@ -26,7 +26,7 @@ os.fsync = lambda fd: None
 LOADED = [
     "tests.sim.conftest",
     "tests.validate.pseudo_terminal",
-    "validate.predict.prediction",
+    "validate.prediction",
     "validate.commands.corpus.text",
 ]
 """What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""

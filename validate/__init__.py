@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
-    from validate.predict.prediction import Prediction as Prediction
+    from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
     from validate.report.rows import equations_behind as equations_behind
     from validate.scales.audit import Audit as Audit

@@ -40,7 +40,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work was begun")
 
-    for name in ("predict.prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
+    for name in ("prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
         monkeypatch.setattr(f"validate.{name}", work)
     monkeypatch.setattr("validate.judge.groups.group_runs", work)
     monkeypatch.setattr("validate.figures.paper.find_figure", work)

@@ -21,7 +21,7 @@ from validate.judge.compare import compare_runs
 from validate.judge.groups import Setting, group_runs
 from validate.observe import kept, observe_path, read_kept
 from validate.observe.store import KEPT
-from validate.predict.prediction import Prediction
+from validate.prediction import Prediction
 from validate.report import Report
 
 

@@ -17,7 +17,7 @@ from validate.cli import main
 from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
-from validate.predict.prediction import Prediction
+from validate.prediction import Prediction
 
 TEXT = """
 keys = "30..39"

@@ -25,7 +25,6 @@ from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.judge.groups import Setting
 from validate.predict.cells import summary
-from validate.predict.prediction import Prediction
 from validate.predict.predictors import (
     FITTED_WIDTH,
     MARGINAL,
@@ -34,6 +33,7 @@ from validate.predict.predictors import (
     are_summed,
 )
 from validate.predict.statistics import ONE_DATA_SET, Cosines
+from validate.prediction import Prediction
 
 ANCHORS = tuple(range(11, 21))
 

@@ -23,8 +23,8 @@ from theory import (
 from theory.arrays import FloatArray
 from theory.task.rule import _labels
 from validate.cli import main
-from validate.predict.prediction import Prediction
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
+from validate.prediction import Prediction
 
 LARGE = """
 keys = "50..89"

@@ -66,7 +66,7 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.judge.flow import LEVELS, flow_cosines, flow_rows
     from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
-    from validate.predict.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction
+    from validate.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction
     from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:

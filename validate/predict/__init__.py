@@ -1,1 +1,1 @@
-"""What the theory says: the list of predictors, and a prediction of everything from a task alone."""
+"""What the theory says of a task: label statistics, predictors of cosines, learning times, ceilings."""

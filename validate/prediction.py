@@ -19,9 +19,9 @@ from theory.display import Shown, ranges
 from theory.labels.sampled import Draws
 from theory.reading import PathLike, as_path
 from theory.task.task import task_to_dict
+from validate.figures import prediction as figures
 from validate.figures import rendered
 from validate.observe.observations import UNDEFINED
-from validate.predict import figures
 from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
 from validate.predict.predictors import are_summed, groups_of
