@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from sim import Run, RunConfig, find_runs, train, train_together
-from sim.runs.files import is_leftover, write_atomically
 from sim.runs.manifest import Manifest
 from theory import InputError
 
@@ -157,20 +156,3 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "a" / "own").write_text("2")
     manifest.write("a/own", "5")
     assert all(isinstance(own, str) for own in json.loads((tmp_path / "manifest.json").read_text()).values())
-
-
-def test_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, other = tmp_path / "result.json", tmp_path / "other"
-    write_atomically(file, "old")
-    other.touch()
-    assert file.stat().st_mode == other.stat().st_mode
-
-    def fail(*_: object) -> None:
-        assert sum(map(is_leftover, tmp_path.iterdir())) == 1
-        raise OSError("disk full")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(file, "new")
-    assert file.read_text() == "old"
-    assert sorted(tmp_path.iterdir()) == [other, file]
