@@ -40,6 +40,10 @@ def open_folder(
             Manifest(new).write(CONFIG, json_text(config))
             if path.exists():
                 path.rename(old)
+                if foreign := Manifest(old).foreign():  # It came after the check.
+                    old.rename(path)
+                    shutil.rmtree(new)
+                    raise _not_ours(path, foreign[0].relative_to(old))
             new.rename(path)
             shutil.rmtree(old, ignore_errors=True)
     return RunFolder(path)
@@ -66,10 +70,13 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
         if path.is_dir() and CONFIG in Manifest(path).listed():
             foreign = Manifest(path).foreign()
     if foreign:
-        which = foreign[0].relative_to(path) if foreign[0] != path else "it"
-        problem = f"{which} was not written by this program, or changed since, so nothing is deleted"
-        raise InputError("out", str(path), problem, "move it away, or choose another folder")
+        raise _not_ours(path, foreign[0].relative_to(path) if foreign[0] != path else "it")
     return False
+
+
+def _not_ours(path: Path, which: Path | str) -> InputError:
+    problem = f"{which} was not written by this program, or changed since, so nothing is deleted"
+    return InputError("out", str(path), problem, "move it away, or choose another folder")
 
 
 def _check_same(path: Path, member: MemberConfig) -> None:

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from sim import MemberConfig, Run, RunConfig, find_runs, train_together
+from sim.runs.files import is_leftover
 from sim.runs.folder import read_config
+from tests.sim.conftest import NOISY_TASK
 
 Make = Callable[..., RunConfig]
 Tree = dict[str, bytes | None]
+FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
 
 
 def _train(members: list[MemberConfig], out: Path, report: Callable[[Any], None] = lambda _: None) -> None:
@@ -85,6 +88,29 @@ def _plant(tree: Tree, folder: Path) -> Path:
 def _distinct(states: list[Tree]) -> list[Tree]:
     """Return the states that differ: the one after an operation is mostly the one before the next."""
     return [state for state, last in zip(states, [None, *states], strict=False) if state != last]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [[0], pytest.param([0, 1], marks=pytest.mark.long)], ids=len)
+def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_path: Path) -> None:
+    """Half-way through a write, before and after a rename, an unlinking and a new folder: all of them."""
+    members = small(dtype="float64", snapshot_epochs=[2], task=NOISY_TASK, data=FRESH, seeds=seeds).members()
+    unbroken = tmp_path / "unbroken"
+    unbroken.mkdir()
+    with _recorded(unbroken) as states:
+        _train(members, unbroken)
+    expected = _contents(unbroken)
+    # Each member has a folder, a configuration, statistics, three snapshots, three evaluations and two
+    # checkpoints, and every write of these counts three times or more.
+    assert len(states) > len(members) * 3 * 11
+    during_checkpoints = 0
+    for number, state in enumerate(_distinct(states)):
+        out = _plant(state, tmp_path / f"killed{number}")
+        during_checkpoints += any(map(is_leftover, out.glob("*/checkpoints/.*")))
+        _train(members, out)
+        assert _contents(out) == expected
+        assert not list(out.rglob(".*"))
+    assert during_checkpoints >= 2 * len(members)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sim import Run, RunConfig, find_runs, train, train_together
+from sim.runs.beginning import check_folder, open_folder
 from sim.runs.manifest import Manifest
 from theory import InputError
 
@@ -81,6 +82,22 @@ def test_another_programs_folder_is_no_run(name: str, content: str, small: Make,
     (folder / name).write_text(content, encoding="latin-1")
     for options in ({}, {"overwrite": True}):
         _is_refused(folder, "already exists|not written by this program|not a list", small, **options)
+
+
+@pytest.mark.parametrize("name", ["snapshots/thesis.tex", "metrics.jsonl", "config.json"])
+def test_what_appears_after_the_check_stays(
+    name: str, folder: Path, small: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def then_a_file_appears(path: Path, *args: Any, **options: Any) -> bool:
+        exists = check_folder(path, *args, **options)
+        (path / name).write_text("years of work")
+        return exists
+
+    monkeypatch.setattr("sim.runs.beginning.check_folder", then_a_file_appears)
+    with pytest.raises(InputError, match=name):
+        open_folder(folder, small().members()[0], overwrite=True)
+    assert (folder / name).read_text() == "years of work"
+    assert sorted(path.name for path in folder.parent.iterdir() if path.is_dir()) == [folder.name]
 
 
 @pytest.mark.parametrize("lost", ["config.json", "provenance.json", "metrics.jsonl", "manifest.json"])
