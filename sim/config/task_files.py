@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sim.config.language import LanguageTask
 from theory import InputError, Task
-from theory.errors import in_file, nearest
+from theory.errors import in_file, nearest, unknown_key
 from theory.reading import is_file, load_json
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS, load_toml
@@ -123,6 +123,10 @@ def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configur
         mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"
         raise InputError("file", str(file), mixed, "put the keys of the task into a [task] table")
     if not task and not config:
+        known_keys = (*TASK_KEYS, *CONFIG_KEYS)
+        for key in data:
+            if nearest(key, known_keys):
+                raise unknown_key("key", key, known_keys)
         raise InputError("file", str(file), "neither a task nor a configuration", BOTH_LOOK_LIKE)
     return "task" if task else "configuration"
 

@@ -86,7 +86,7 @@ def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part
     [
         ({"kinds": ["random", "random", "random"], "accuracy": FLAT}, "censored", "learned too little"),
         ({"kinds": ["distribution", "distribution", "distribution"]}, "censored", "hardly moved"),
-        ({"seeds": (4,)}, "undecided", "undecided: "),
+        ({"seeds": (4,)}, "undecided", "are undecided"),
     ],
 )
 def test_what_cannot_be_decided_says_why(

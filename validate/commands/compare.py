@@ -33,7 +33,7 @@ class Options(CommandOptions):
     """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
     and another seed's run. For Emb-MLPs; minutes for each γ at the paper's size."""
     verbose: bool = False
-    """Print every condition, the comparison for each group of anchors, and the paper's claims."""
+    """Also print the comparison for each group of anchors, and the paper's claims."""
 
 
 def run(options: Options) -> int:
@@ -65,9 +65,9 @@ def run(options: Options) -> int:
 
 
 def print_report(report: Report, *, verbose: bool) -> None:
-    """Print each answer and its predictors ranked, and the paper's claims that these runs say anything of.
+    """Print each answer with its conditions and predictors, and which of the paper's claims the runs answer.
 
-    Verbose: every condition, and the early comparison over all pairs, one table per setting.
+    Verbose: also the early comparison over all pairs, one table per setting.
     """
     from validate.judge.flow import ALIGNED_HEADER
     from validate.judge.groups import early_text
@@ -78,9 +78,9 @@ def print_report(report: Report, *, verbose: bool) -> None:
 
     for answer in report.answers:
         tell(str(answer))
-        if verbose and answer.outcomes:
-            header = ["state", "measure", "mean [95 %]", "threshold"]
-            print_table("every condition", header, [row[:-1] for row in answer.rows()])
+        if answer.outcomes:
+            header = ["state", "condition", "mean [95 %]", "needs", "adjusted p"]
+            print_table("the verdict's conditions", header, [row[:-1] for row in answer.rows()])
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
             print_table(title, RANKED_HEADER, [r.cells() for r in ranked])

@@ -110,22 +110,27 @@ class Answer:
         return verdict, self._told()
 
     def _told(self) -> str:
-        """Return which conditions are shown to hold or to fail, and which are undecided."""
-        told: dict[str, list[str]] = {"holds": [], "fails": [], "undecided": []}
-        for o, p in zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True):
-            text = f"{o.condition.what}, {o.estimate.brief} where {o.condition.asked} is asked"
-            if o.state in ("holds", "fails") and p < LEVEL:
-                adjusted = "adjusted p < 0.001" if p < 0.001 else f"adjusted p = {p:.2g}"
-                told[o.state].append(f"{text} ({adjusted})")
-            elif p >= LEVEL or o.state in ("undecided", "undefined"):
-                told["undecided"].append(text)
-        unsure = told.pop("undecided")
-        parts = [f"{word}: {'; '.join(sure)}" for word, sure in told.items() if sure]
+        """Return how many conditions hold, fail and are undecided, and what is missing."""
+        states = [state for state, _, _ in self._tested()]
+        told = []
+        for state, one, several in (
+            ("holds", "holds", "hold"),
+            ("fails", "fails", "fail"),
+            ("undecided", "is undecided", "are undecided"),
+        ):
+            if n := states.count(state):
+                told.append(f"{n} {one if n == 1 else several}")
+        text = f"of {len(states)} conditions {', '.join(told)}"
         if self.control is None:
-            parts.append("runs with large initial weights are missing")
-        elif unsure:
-            parts.append(f"undecided: {'; '.join(unsure)}; {MORE_SEEDS}")
-        return "; ".join(parts)
+            return f"{text}; runs with large initial weights are missing"
+        return f"{text}; {MORE_SEEDS}" if "undecided" in states else text
+
+    def _tested(self) -> list[tuple[str, Outcome, float]]:
+        """Return each condition's state after correction for their number, with its adjusted p-value."""
+        pairs = zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True)
+        return [
+            (o.state if o.state in ("holds", "fails") and p < LEVEL else "undecided", o, p) for o, p in pairs
+        ]
 
     def __str__(self) -> str:
         command = self.missing_command()
@@ -188,10 +193,21 @@ class Answer:
         return missing_command(like, rates, like.seeds, longer) if longer > 1 else ""
 
     def rows(self) -> list[list[str]]:
-        """Return a line for each condition: state, measure, estimate, threshold and its reason."""
+        """Return a line for each condition: state, measure, estimate, threshold, adjusted p, and the reason.
+
+        A verdict of "holds" needs no correction: all conditions have to hold.
+        """
         return [
-            [o.state, o.condition.what, o.estimate.brief, o.condition.asked, o.condition.reason]
-            for o in self.outcomes
+            [
+                o.state if self.verdict == "holds" else state,
+                o.condition.what,
+                o.estimate.brief,
+                o.condition.asked,
+                "< 0.001" if p < 0.001 else f"{p:.2g}",
+                o.condition.reason,
+            ]
+            for state, o, p in self._tested()
+            if not o.missing
         ]
 
     def as_dict(self) -> dict[str, Any]:
