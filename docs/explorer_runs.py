@@ -43,7 +43,7 @@ def entry(setup: Setup, setting: Setting) -> dict[str, Any]:
     """Return what the explorer shows of the runs with one γ at a setting of the ledger."""
     tokens = [*setting.task.reasoning_anchors, *setting.task.memory_anchors]
     return {
-        "setting": setup.label,
+        "setting": setup.name or setup.label,
         "meaning": setup.meaning,
         "rate": setting.init_rate,
         "task": described(setting),
