@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sim import build_corpus, read_documents
 from sim.data.corpus import OTHER
+from sim.data.text import PRONTOQA, fields_of
 from theory import InputError, corpus_counts
 
 
@@ -126,3 +127,17 @@ def test_a_tokenizer_that_cannot_be_used_is_refused(
     file = _word_level(tmp_path, vocabulary, unknown)
     with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
         build_corpus(["a c"], tokenizer=file)
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "fields"),
+    [
+        ("a.jsonl", {"text": "x"}, ("text",)),
+        ("a.ndjson", dict.fromkeys(PRONTOQA, "x"), PRONTOQA),
+        ("a.txt", dict.fromkeys(PRONTOQA, "x"), ("text",)),
+    ],
+)
+def test_the_keys_with_the_text_are_those_of_the_first_line(
+    name: str, record: dict[str, str], fields: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert fields_of(_file(tmp_path, name, json.dumps(record))) == fields

@@ -106,6 +106,17 @@ def test_without_large_initial_weights_the_command_for_them_stands_there(
     assert "--init-rates 0.8" in only([large]).missing_command()
 
 
+def test_runs_that_were_too_short_are_trained_twice_as_long(large: Setting) -> None:
+    flat = made(0.8, ["random", "random", "random"], accuracy=FLAT)
+    training = flat.config.training
+    words = only([large, flat]).missing_command().split()
+    doubled = [str(2 * epoch) for epoch in training.snapshot_epochs]
+    assert words[words.index("--training.epochs") + 1] == str(2 * training.epochs)
+    assert words[words.index("--training.snapshot-epochs") + 1 :] == doubled
+    assert doubled
+    assert words[words.index("--out") + 1] == "runs/mine-longer"
+
+
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
     sheet = picture(only([large, small]))
     assert sheet is not None
