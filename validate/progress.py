@@ -113,5 +113,9 @@ def state_of(task: Task) -> str:
     if not rate or task.total is None:
         return text
     pace = f"{rate:.1f} per second" if rate >= 1 else f"{1 / rate:.1f} s each"
-    left = (task.total - task.completed) / rate
-    return f"{text}, {pace}, {f'{left:.0f} s' if left < 120 else f'{left / 60:.0f} min'} left"
+    return f"{text}, {pace}, {duration((task.total - task.completed) / rate)} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as text, in seconds or minutes."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -13,7 +13,7 @@ from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.places import is_run_folder
 from sim.training.execution import Execution, default_workers
 from theory.checked import Between, checked
-from validate.progress import training_progress
+from validate.progress import duration, training_progress
 from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
@@ -76,8 +76,3 @@ def cost_text(cost: Cost) -> str:
     """Return what is said of a cost before the work."""
     time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
     return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as text, in seconds or minutes."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

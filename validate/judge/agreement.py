@@ -12,6 +12,8 @@ from theory import InputError
 from theory.arrays import FloatArray
 from theory.checked import Entries, checked
 
+CONSTANT = 1e-12
+"""Cosines that differ by less from their mean are equal but for rounding."""
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
 
@@ -61,7 +63,7 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
 def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
     norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
-    varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > 1e-12
+    varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > CONSTANT
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
@@ -76,10 +78,9 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:
-    """Return the least-squares slope of observed over predicted; NaN where the prediction is constant."""
-    p, o = np.asarray(predicted, np.float64), np.asarray(observed, np.float64)
-    p, o = p - p.mean(), o - o.mean()
-    return float(p @ o / (p @ p)) if np.abs(p).max() > 1e-12 else math.nan
+    """Return the least-squares slope of observed over predicted; NaN where one side is constant."""
+    p, o = (x - x.mean() for x in (np.asarray(predicted, np.float64), np.asarray(observed, np.float64)))
+    return float(p @ o / (p @ p)) if min(np.abs(p).max(), np.abs(o).max()) > CONSTANT else math.nan
 
 
 def scrambled(n: int) -> npt.NDArray[np.int64]:

@@ -111,6 +111,8 @@ class Observations(Shown):
 
     def until(self, epoch: int) -> Observations:
         """Return the run as it was after an epoch: its evaluations and snapshots up to then."""
+        if self.metrics[-1]["epoch"] <= epoch:
+            return self
         n = sum(each <= epoch for each in self.epochs)
 
         def shorter() -> dict[str, FloatArray]:

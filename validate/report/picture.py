@@ -16,6 +16,7 @@ from validate.figures.panels.points import Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
+from validate.judge.agreement import measures, slope
 from validate.judge.answer import PREDICTION, Answer
 from validate.judge.groups import Setting, early_text
 from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
@@ -67,8 +68,8 @@ def agreements(setting: Setting) -> list[Agreement]:
     kinds = pair_kinds(setting.task)
     for kind, chosen in {**kinds, ALL: np.ones(len(observed[0]), dtype=bool)}.items():
         each = [_compared(x[chosen], y[chosen]) for x, y in zip(predicted, observed, strict=True)]
-        pearson, slope, sign, rmse = np.array(each).T
-        bounds = (over_seeds(pearson, COSINE), over_seeds(slope), over_seeds(sign, SHARE))
+        pearson, slopes, sign, rmse = np.array(each).T
+        bounds = (over_seeds(pearson, COSINE), over_seeds(slopes), over_seeds(sign, SHARE))
         found.append(Agreement(kind, *bounds, over_seeds(rmse, SIZE)))
     return found
 
@@ -83,12 +84,9 @@ def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
 
 def _compared(x: FloatArray, y: FloatArray) -> tuple[float, float, float, float]:
     """Return Pearson, slope of y over x, share of equal signs, and RMSE."""
-    dx, dy = x - x.mean(), y - y.mean()
-    rounding = 1e-9 * np.sqrt(len(x))
-    varies = min(np.linalg.norm(dx), np.linalg.norm(dy)) > rounding
-    pearson = dx @ dy / np.linalg.norm(dx) / np.linalg.norm(dy) if varies else np.nan
-    slope = dx @ dy / (dx @ dx) if varies else np.nan
-    return pearson, slope, float((np.sign(x) == np.sign(y)).mean()), float(np.sqrt(((x - y) ** 2).mean()))
+    found = measures(x, y)
+    same_sign = float((np.sign(x) == np.sign(y)).mean())
+    return float(found["pearson"]), slope(x, y), same_sign, float(found["rmse"])
 
 
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
