@@ -215,7 +215,7 @@ class Prediction(Shown):
         found = self.statistics
         tokens = found.tokens if which == "value" else found.token_errors
         cosines = {
-            group: {name: _plain(getattr(each.over(lambda m: m), which)) for name, each in own.items()}
+            group: {name: plain(getattr(each.over(lambda m: m), which)) for name, each in own.items()}
             for group, own in found.cosines.items()
         }
         shares = zip(self.task.anchors, getattr(found.shares, which).tolist(), strict=True)
@@ -260,6 +260,6 @@ class Prediction(Shown):
         return title + (sizes or "none"), COSINE_HEADER, self.cosine_rows()
 
 
-def _plain(matrix: FloatArray) -> list[list[float | None]]:
+def plain(matrix: FloatArray) -> list[list[float | None]]:
     """Return a matrix as lists, NaN as None."""
     return [[None if np.isnan(x) else x for x in row] for row in matrix.tolist()]

@@ -69,6 +69,7 @@ def print_report(report: Report, *, verbose: bool) -> None:
 
     Verbose: also the early comparison over all pairs, one table per setting.
     """
+    from validate.judge.answer import CONDITIONS_HEADER
     from validate.judge.flow import ALIGNED_HEADER
     from validate.judge.groups import early_text
     from validate.judge.presentation import headline, is_measured, measured, states_text
@@ -79,14 +80,14 @@ def print_report(report: Report, *, verbose: bool) -> None:
     for answer in report.answers:
         tell(str(answer))
         if answer.outcomes:
-            header = ["state", "condition", "mean [95 %]", "needs", "adjusted p"]
-            print_table("the verdict's conditions", header, [row[:-1] for row in answer.rows()])
+            rows = [row[:-1] for row in answer.rows()]
+            print_table("the verdict's conditions", CONDITIONS_HEADER[:-1], rows)
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
             print_table(title, RANKED_HEADER, [r.cells() for r in ranked])
-    for label, levels in report.levels.items():
-        aligned = [row.cells() for level in levels for row in level.rows()]
-        print_table(f"at equal training accuracy, {label}, all anchors", ALIGNED_HEADER, aligned)
+    for label, aligned in report.aligned.items():
+        title = f"at equal training accuracy, {label}, all anchors"
+        print_table(title, ALIGNED_HEADER, [row.cells() for row in aligned])
     for setting in report.settings if verbose else ():
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]

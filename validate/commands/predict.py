@@ -64,15 +64,18 @@ def run(options: Options) -> int:
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder
-    from validate.judge.flow import LEVELS, flow_cosines, flow_rows
     from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
-    from validate.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction
+    from validate.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction, plain
     from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     member = _member(task, options) if options.curves or options.flow else None
+    if options.flow and member is not None:
+        from validate.judge.flow import LEVELS, flow_cosines, flow_options, flow_rows
+
+        flow_options(member)  # A task that it does not describe is refused before any work.
+    prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:
@@ -81,7 +84,7 @@ def run(options: Options) -> int:
             more["learning"] = curves_json(_curves(member, options.scatter))
         if member is not None and options.flow:
             matrices, seconds = flow_cosines(member, LEVELS)
-            cosines = {str(level): m.tolist() for level, m in zip(LEVELS, matrices, strict=True)}
+            cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
             more["flow"] = {"anchors": task.anchors, "cosines": cosines, "seconds": seconds}
         print_json(prediction.to_json() | more)
         return 0

@@ -43,6 +43,7 @@ MOVED = 0.1
 """How far the cosines must have moved before anything is said of them: a tenth of what separates 0 from 1."""
 LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can decide"
 """How a reason ends if training can change it, and how it begins if no training can."""
+CONDITIONS_HEADER = ("state", "condition", "mean [95 %]", "needs", "adjusted p", "reason")
 COMPARE = "anchorflow compare "
 _ROUNDING = 1e-12
 """Of cosines and shares that are equal; the correlations of ``agreement.measures`` have the same limit."""

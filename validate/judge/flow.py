@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
 from theory.arrays import FloatArray
 from validate.judge.agreement import measures, slope
 from validate.judge.groups import Setting
-from validate.judge.measures.prediction import same_mapping
+from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 from validate.observe import Observations
 from validate.observe.times import accuracy_at
@@ -81,8 +82,9 @@ class Level:
     predicted: dict[str, FloatArray]
     seconds: dict[str, float]
 
+    @cached_property
     def rows(self) -> list[Aligned]:
-        """Return how each predictor does."""
+        """How each predictor does."""
         rows = []
         for name, predicted in self.predicted.items():
             each = measures(predicted, self.observed)
@@ -118,17 +120,53 @@ def flow_cosines(
     Raises
     ------
     InputError
+        As ``flow_options``.
+    """
+    began, options = time.process_time(), flow_options(config)
+    found = predicted_embedding(accuracies=accuracies, seed=seed, **options)
+    anchors = list(options["task"].anchors)
+    unknown = np.full((len(anchors), len(anchors)), np.nan)
+    reached = np.isfinite(found.steps)
+    cosines = [
+        cosine_matrix(W[anchors]) if known else unknown for W, known in zip(found.W_emb, reached, strict=True)
+    ]
+    return cosines, time.process_time() - began
+
+
+def flow_options(config: MemberConfig) -> dict[str, Any]:
+    """Return the arguments of ``predicted_embedding`` for a run's setting.
+
+    Raises
+    ------
+    InputError
         If the run is not of an Emb-MLP at a constant rate on the whole population, or its task has several
         rules, whose accuracies are learned at different times.
     """
-    began, task = time.process_time(), config.build_task()
-    rules = [mapping.name for mapping in task.mappings if not mapping.is_table]
+    options = flow_arguments(config)
+    rules = [mapping.name for mapping in options["task"].mappings if not mapping.is_table]
     if len(rules) > 1:
         remedy = "leave the flow out, or take a task with one of them"
         raise InputError("flow", rules, "the task has several rules", remedy)
-    options = flow_arguments(config) | {"max_epochs": 2 * config.training.epochs, "seed": seed}
-    found = predicted_embedding(accuracies=accuracies, **options)
-    return [cosine_matrix(W[list(task.anchors)]) for W in found.W_emb], time.process_time() - began
+    return options | {"max_epochs": 2 * config.training.epochs}
+
+
+def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
+    """Return each run's snapshot at the ``LEVELS`` to which all of them have one within ``NEAR``.
+
+    Raises
+    ------
+    InputError
+        If no level is left, or the flow does not describe the runs: before it is followed.
+    """
+    flow_options(setting.config)
+    near = {
+        level: [e for run in setting.runs if (e := snapshot_at(run, level)) is not None] for level in LEVELS
+    }
+    known = {level: epochs for level, epochs in near.items() if len(epochs) == len(setting.runs)}
+    if not known:
+        problem = f"{setting.label} has no snapshots near the training accuracies {LEVELS}"
+        raise InputError("flow", setting.label, problem, "train with more of --training.snapshot-epochs")
+    return known
 
 
 def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
@@ -146,34 +184,28 @@ def aligned(setting: Setting, *, seed: int = 1000) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
     At each of ``LEVELS`` every run is seen at the snapshot with the nearest training accuracy, and the flow
-    at that accuracy. A level to which some run has no snapshot within ``NEAR`` is left out, and so is
-    another seed's run where there is one seed.
+    at that accuracy. Another seed's run is left out where there is one seed.
 
     Raises
     ------
     InputError
-        If no level is left, or the flow does not describe the runs.
+        As ``snapshots_at_levels``.
     """
-    runs, tokens = setting.runs, setting.task.anchors
-    near = {level: [e for run in runs if (e := snapshot_at(run, level)) is not None] for level in LEVELS}
-    known = {level: epochs for level, epochs in near.items() if len(epochs) == len(runs)}
-    if not known:
-        problem = f"{setting.label} has no snapshots near the training accuracies {LEVELS}"
-        raise InputError("flow", setting.label, problem, "train with more of --training.snapshot-epochs")
+    runs, tokens, known = setting.runs, setting.task.anchors, snapshots_at_levels(setting)
     reached = {
         level: [accuracy_at(run, epoch) for run, epoch in zip(runs, epochs, strict=True)]
         for level, epochs in known.items()
     }
     wanted = sorted({accuracy for each in reached.values() for accuracy in each})
-    matrices, seconds = flow_cosines(runs[0].config, wanted, seed=seed)
+    matrices, seconds = flow_cosines(setting.config, wanted, seed=seed)
     found = []
     for level, epochs in known.items():
         own = list(zip(runs, epochs, strict=True))
         observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])
         flow = np.array([off_diagonal(matrices[wanted.index(accuracy)]) for accuracy in reached[level]])
         labels = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), flow.shape)
-        guess = np.broadcast_to(same_mapping(setting.task, tokens), flow.shape)
-        name = FLOWS[runs[0].config.training.optimizer]
+        guess = np.broadcast_to(RIVALS[MAPPING](setting.task, tokens), flow.shape)
+        name = FLOWS[setting.config.training.optimizer]
         predicted = {name: flow, UNIFORM: labels, MAPPING: guess}
         cost = {name: seconds, UNIFORM: 0.0, MAPPING: 0.0}
         if len(runs) > 1:

@@ -14,7 +14,7 @@ from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_map
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import FEW
+from validate.figures.panels.panel import FEW, BasePanel
 from validate.figures.panels.points import Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
@@ -143,7 +143,7 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
     panels = []
     for setting in shown:
         last = levels[setting.label][-1]
-        rows = {row.predictor: row for row in last.rows()}
+        rows = {row.predictor: row for row in last.rows}
         flow = next(iter(rows))
         y, groups = last.observed.mean(axis=0), {}
         for name, marker, colour in ((UNIFORM, "^", PALETTE[1]), (flow, "o", PALETTE[0])):
@@ -158,10 +158,7 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
         "Every pair of anchors, mean over seeds: P^s − u says the order, the flow of the optimiser the size. "
         "On the line a prediction is perfect."
     )
-    rows_ = [
-        PanelRow("", panels[i : i + _MOST_SHOWN], height=2.6) for i in range(0, len(panels), _MOST_SHOWN)
-    ]
-    return [Sheet("flow", caption, about(shown), rows_)] if panels else []
+    return [Sheet("flow", caption, about(shown), _in_rows(panels, height=2.6))] if panels else []
 
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:
@@ -206,10 +203,14 @@ def _over_epochs(
                 interval = ends if len(setting.runs) >= FEW else None
                 curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
             panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
-        starts = range(0, len(panels), _MOST_SHOWN)
-        rows = [PanelRow("", panels[i : i + _MOST_SHOWN], share_y="rmse") for i in starts]
+        rows = _in_rows(panels, share_y="rmse")
         sheets.append(Sheet(f"{name}_{_slug(group)}", caption.format(group_title(group)), "", rows))
     return sheets
+
+
+def _in_rows(panels: Sequence[BasePanel], **options: Any) -> list[PanelRow]:
+    starts = range(0, len(panels), _MOST_SHOWN)
+    return [PanelRow("", panels[i : i + _MOST_SHOWN], **options) for i in starts]
 
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from sim.runs.provenance import commit_text
 from validate.judge import presentation
+from validate.judge.answer import CONDITIONS_HEADER
 from validate.judge.flow import ALIGNED_HEADER
 from validate.judge.groups import early_text
 from validate.judge.ranking import LEFT_OUT, STEPS, WHOLE, ranking
@@ -87,6 +88,7 @@ def _environment() -> Environment:
         agreements=agreements,
         agreement_header=AGREEMENT,
         aligned_header=ALIGNED_HEADER,
+        conditions_header=CONDITIONS_HEADER,
     )
     return environment
 

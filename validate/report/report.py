@@ -14,7 +14,7 @@ from theory.reading import PathLike, as_path
 from validate.figures.sheet import Sheet
 from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
-from validate.judge.flow import Aligned, Level, aligned
+from validate.judge.flow import Aligned, Level, aligned, snapshots_at_levels
 from validate.judge.given import GivenRuns, Match
 from validate.judge.groups import Setting
 from validate.judge.ledger import ledger
@@ -121,6 +121,8 @@ class Report:
         flow : bool, optional
             Whether to predict the cosines by the flow of the optimiser too: minutes for each setting.
         """
+        for setting in settings if flow else ():  # What it cannot describe is refused before any work.
+            snapshots_at_levels(setting)
         observations = [run for setting in settings for run in setting.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
         report = cls(
@@ -155,9 +157,10 @@ class Report:
         """Return the answers' pictures and the figures."""
         return [*(picture for picture in self.pictures if picture is not None), *self.figures]
 
-    def aligned_rows(self) -> list[tuple[str, Aligned]]:
-        """Return the setting and the comparison at equal training accuracy, line by line."""
-        return [(label, row) for label, own in self.levels.items() for each in own for row in each.rows()]
+    @property
+    def aligned(self) -> dict[str, list[Aligned]]:
+        """By setting, the lines of the comparison at equal training accuracy."""
+        return {label: [row for level in own for row in level.rows] for label, own in self.levels.items()}
 
     def early_epoch(self, setting: str) -> int:
         """Return the epoch by which every run of a setting is early."""
@@ -192,7 +195,9 @@ class Report:
             "claims": self.claims(),
             "stands_for": [m.as_dict() for m in self.matches],
             "comparison": [r.as_dict() for r in self.rows],
-            "aligned": [{"setting": label, **row.as_dict()} for label, row in self.aligned_rows()],
+            "aligned": [
+                {"setting": label, **row.as_dict()} for label, rows in self.aligned.items() for row in rows
+            ],
             "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
             "settings": [
                 {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, train
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
+from theory.task.task import task_from_dict
+from validate.cli import main
 from validate.judge import flow
 from validate.judge.agreement import measures, slope
 from validate.judge.flow import LEVELS, NEAR, SEED, aligned, flow_cosines, snapshot_at
@@ -37,7 +41,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 
 def test_the_flow_has_the_size_that_label_distributions_lack(setting: Setting) -> None:
-    rows = {(row.level, row.predictor): row for level in aligned(setting) for row in level.rows()}
+    rows = {(row.level, row.predictor): row for level in aligned(setting) for row in level.rows}
     for level in (0.3, 0.5):
         own, labels = rows[level, "AdamW flow"], rows[level, UNIFORM]
         assert own.rmse.high < labels.rmse.low
@@ -60,7 +64,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
         ], 7.0
 
     monkeypatch.setattr(flow, "flow_cosines", known)
-    rows = [row for level in aligned(setting) for row in level.rows()]
+    rows = [row for level in aligned(setting) for row in level.rows]
     assert asked == sorted(set(asked))
     assert [row.level for row in rows] == [level for level in LEVELS for _ in range(4)]
     for row in rows:
@@ -95,6 +99,20 @@ def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
     setting = trained(tmp_path, task, TrainingConfig(epochs=1))
     with pytest.raises(InputError, match="several rules"):
         flow_cosines(setting.runs[0].config, [0.1])
+
+
+def test_an_accuracy_that_is_never_reached_has_no_cosines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "task.toml"
+    file.write_text(task_from_dict(TASK).to_toml())
+    slow = ["predict", str(file), "--flow", "--epochs", "1", "--lr", "1e-9"]
+    assert main([*slow, "--json"]) == 0
+    cosines = json.loads(capsys.readouterr().out)["flow"]["cosines"]
+    assert set(cosines) == {"0.1", "0.3", "0.5"}
+    assert {entry for matrix in cosines.values() for row in matrix for entry in row} == {None}
+    assert main(slow) == 0
+    assert re.search(r"AdamW flow, training accuracy 0.5 +– +– +–", capsys.readouterr().out)
 
 
 def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path: Path) -> None:
