@@ -15,6 +15,7 @@ from typing import Any
 
 from theory import InputError
 from theory.checked import checked
+from theory.errors import unknown_key, unknown_name
 from validate.judge.condition import (
     BY_LABEL,
     DRAWS,
@@ -66,6 +67,18 @@ _NAMED: dict[str, Any] = {
 _OF_A_SIDE = ("what", "measure", "args", "at", "variants", "study", "learned", "draws")
 _OF_ALL = ("study", "studies", "variants", "reason", "learned")
 """What a claim may say of all its conditions."""
+_OF_A_CLAIM = (
+    "name",
+    "statement",
+    "number",
+    "section",
+    "opposing",
+    "appendix",
+    "settings",
+    "endpoint",
+    "shown",
+)
+_OF_A_CONDITION = ("minus", "holds", "margin", "range", "step", "counted_from", "over", "settings")
 
 
 @checked
@@ -106,8 +119,13 @@ def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ..
 
 def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     """Read a claim: at each of its settings the endpoints, then what is shown."""
+    claim = f"claim {entry.get('number', entry.get('name', ''))}"
+    _check_keys(claim, entry, _OF_A_CLAIM + _OF_ALL)
     of_all = {"study": study} | {key: entry[key] for key in _OF_ALL if key in entry}
     roles: tuple[Role, Role] = ("endpoint", "shown")
+    for role in roles:
+        for data in entry.get(role, []):
+            _check_keys(f"{claim}, {role}", data, _OF_A_CONDITION + _OF_A_SIDE + _OF_ALL)
     conditions = [
         _condition(of_all | own, label, role)
         for label in _labels_of(entry.get("settings", [])) or [""]
@@ -118,6 +136,12 @@ def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     ]
     about = {key: entry[key] for key in ("number", "section", "opposing", "appendix") if key in entry}
     return Claim(entry["name"], entry["statement"], tuple(conditions), **about)
+
+
+def _check_keys(where: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in data:
+        if key not in known:
+            raise unknown_key(where, key, set(known))
 
 
 def _repeated(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -176,6 +200,9 @@ def _side(data: Mapping[str, Any]) -> Side:
     measured = partial(function, **named)
     if of in ("", "draw"):
         return Side(data["what"], by_seed(measured, of, data.get("draws", DRAWS)))
+    if not data["study"]:
+        problem = "is measured on runs, and there is neither a study nor a setting"
+        raise InputError("measure", data["measure"], problem, 'add settings = ["MLP"] or study = "emb-mlp"')
     at, variants = data.get("at", []), data.get("variants", [""])
     rates = tuple(at) if isinstance(at, list) else (at,)
     every = variants == "all"
@@ -190,6 +217,9 @@ def _side(data: Mapping[str, Any]) -> Side:
 
 def _labels_of(names: Sequence[str]) -> list[str]:
     """Return the labels of some settings or groups of settings, the likeliest first."""
+    for name in names:
+        if name not in GROUPS and name not in BY_LABEL:
+            raise unknown_name("setting", name, (*GROUPS, *BY_LABEL))
     wanted = {label for name in names for label in GROUPS.get(name, (name,))}
     return [setup.label for setup in SETTINGS if setup.label in wanted]
 

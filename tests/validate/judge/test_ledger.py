@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+from theory import InputError
 from validate import ledger
 from validate.cli import main
 from validate.judge.condition import Claim
+from validate.judge.ledger import read_claims
 from validate.studies import load_study, members_of
 
 CLAIMS = ledger()
@@ -57,3 +60,40 @@ def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str]) -> N
     verdicts = {v for claim in document["claims"] for v in claim["verdicts"].values()}
     assert verdicts <= {"holds", "partly", "fails", "undecided", "censored", "not tested"}
     assert code == int(any(claim["against_the_paper"] for claim in document["claims"]))
+
+
+CLAIM = """
+[[claim]]
+number = 90
+name = "memory stays empty"
+statement = "With small weights nothing is memorised in the end."
+settings = ["MLP"]
+
+[[claim.endpoint]]
+what = "memory accuracy after training"
+measure = "spike"
+at = 0.8
+holds = "<= 0.1"
+reason = "a tenth of the table"
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ('["MLP"]', '["emb-mlp"]', "setting = 'emb-mlp': unknown setting"),
+        ("holds", "hold", "claim 90, endpoint = 'hold': unknown key; did you mean 'holds'"),
+        ("settings =", "setting =", "claim 90 = 'setting': unknown key; did you mean 'settings'"),
+        ('settings = ["MLP"]', "", "measure = 'spike': is measured on runs"),
+        ("spike", "spyke", "measure = 'spyke': unknown measure"),
+    ],
+)
+def test_a_mistake_in_a_claim_s_file_is_named(right: str, wrong: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text(CLAIM)
+    (claim,) = read_claims(path)
+    assert [str(needs) for condition in claim.conditions for needs in condition.needs] == ["emb-mlp, γ = 0.8"]
+    path.write_text(CLAIM.replace(right, wrong))
+    with pytest.raises(InputError) as refused:
+        read_claims(path)
+    assert told in str(refused.value)
