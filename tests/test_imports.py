@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -14,12 +13,12 @@ ALLOWED = {"theory": {"theory"}, "sim": {"theory", "sim"}, "validate": {"theory"
 
 
 @cache
-def imports_of(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> dict[str, set[str]]:
+def imports_of() -> dict[str, set[str]]:
     """Return which modules each module imports, those within functions and for type checkers included."""
     files = {
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
-        for package in packages
-        for file in (root / package).rglob("*.py")
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*.py")
     }
     modules: dict[str, set[str]] = {}
     for module, file in files.items():
@@ -44,11 +43,19 @@ def test_packages_import_only_those_below() -> None:
         assert {name.split(".")[0] for name in named} <= ALLOWED[module.split(".")[0]], module
 
 
-def test_a_task_needs_no_label_statistics() -> None:
-    """task → labels → prediction: nothing climbs back."""
-    below = {"task": {"task"}, "labels": {"task", "labels"}, "shapes": {"task", "labels", "shapes"}}
+LAYERS = {
+    "theory": ("task", "labels", "shapes", "integrate", "flows", "transformer", "corpus", "derive"),
+    "sim": ("config", "data", "models", "fast", "runs", "training"),
+}
+"""Folders of a package, the lowest first."""
+
+
+def test_folders_import_only_those_below() -> None:
+    """From a task to a prediction, and from a configuration to training: nothing climbs back up."""
+    assert "sim.training.device_steps" in imports_of()["sim.training.trainer"]
     for module, named in imports_of().items():
-        match module.split("."):
-            case ["theory", folder, *_] if folder in below:
-                folders = {name.split(".")[1] for name in named if name.count(".") > 1}
-                assert folders <= below[folder], module
+        package, folder, *_ = [*module.split("."), ""]
+        layers = LAYERS.get(package, ())
+        if folder in layers:
+            above = {f"{package}.{other}" for other in layers[layers.index(folder) + 1 :]}
+            assert not {".".join(name.split(".")[:2]) for name in named} & above, module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -10,8 +9,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-from tests.oldest import LEFT_OUT, requirements
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,36 +79,6 @@ def test_constraints_pin_every_dependency() -> None:
         if "==" in line
     }
     assert names <= pinned
-
-
-def test_the_oldest_versions_are_those_that_are_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {*project["dependencies"], *project["optional-dependencies"]["dev"]}
-    tried = {entry.replace("==", ">=") for entry in requirements() if "==" in entry}
-    left = {entry for entry in declared - tried if entry.split(">=")[0] not in LEFT_OUT}
-    assert {entry.split(">=")[0] for entry in left} == {entry.split(">=")[0] for entry in tried - declared}
-    assert {entry.split(">=")[0] for entry in left} == {"torch"}
-
-
-def test_what_the_site_bundles_is_pinned_by_a_checksum() -> None:
-    wanted = json.loads((ROOT / "docs/package.json").read_text())["dependencies"]
-    locked = json.loads((ROOT / "docs/package-lock.json").read_text())["packages"]
-    del locked[""]
-    assert (
-        wanted.items() <= {k.removeprefix("node_modules/"): e["version"] for k, e in locked.items()}.items()
-    )
-    assert all(re.fullmatch(r"sha512-[\w+/]{86}==", entry["integrity"]) for entry in locked.values())
-
-
-def test_tests_run_on_one_thread() -> None:
-    """With threads of their own, the tests' small products take three times the processor time."""
-    import numpy as np
-    import threadpoolctl
-
-    np.ones((2, 2)) @ np.ones((2, 2))
-    pools = threadpoolctl.threadpool_info()
-    assert pools
-    assert {pool["num_threads"] for pool in pools} == {1}
 
 
 def test_nothing_in_the_repository_is_large() -> None:

@@ -13,8 +13,7 @@ import pytest
 from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_signal_ignored
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
+STOPPED = "anchorflow: stopped\n"
 SLOWLY = """
 import sys, time
 
@@ -28,17 +27,6 @@ sys.meta_path.insert(0, Finder())
 """The last module that a command needs is long in coming, however fast the machine."""
 
 
-def _python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=with_no_signal_ignored,
-    )
-
-
 @pytest.mark.parametrize(("number", "delay"), [*zip(SIGNALS, (0.0, 0.05, 0.1, 0.15), strict=True)])
 def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: float, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SLOWLY)
@@ -49,105 +37,87 @@ def test_a_signal_while_the_command_is_loaded(number: signal.Signals, delay: flo
         time.sleep(0.002)
     time.sleep(delay)
     process.send_signal(number)
-    assert end_of(process, 20) == ("", "anchorflow: stopped\n")
+    assert end_of(process, 20) == ("", STOPPED)
     assert process.returncode == 128 + number
     assert is_empty(process.pid, 5)
 
 
-@pytest.mark.parametrize("module", ["pydantic", "validate.commands.claims", "validate.progress"])
-def test_ctrl_c_while_a_module_is_imported(module: str) -> None:
-    """Some modules swallow an exception that comes up while they are imported, or make another of it."""
-    code = f"""
-import os, signal, sys
-from anchorflow.__main__ import main
-
+IMPORTED = """
 class Finder:
     def find_spec(self, name, *_):
         try:
-            if name == "{module}":
+            if name == "MODULE":
                 os.kill(os.getpid(), signal.SIGINT)
         except KeyboardInterrupt:
             pass
 
 sys.meta_path.insert(0, Finder())
-sys.argv = ["anchorflow", "claims"]
-sys.exit(main())
 """
-    done = _python(code)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "anchorflow: stopped\n")
+"""Some modules swallow an exception that comes up while they are imported, or make another of it."""
+RUNNING = """
+import validate.cli, validate.commands.claims
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_while_the_command_runs(number: signal.Signals) -> None:
-    """What it has to clean up, it cleans up."""
-    code = f"""
-import os, sys, time, validate.commands.claims
-from anchorflow.__main__ import main
-
-def work(arguments):
+def work(*_):
     try:
-        os.kill(os.getpid(), {int(number)})
+        os.kill(os.getpid(), NUMBER)
         time.sleep(20)
     finally:
         print("cleaned up")
 
-validate.commands.claims.run = work
-sys.argv = ["anchorflow", "claims"]
-sys.exit(main())
 """
-    done = _python(code)
-    assert (done.returncode, done.stdout, done.stderr) == (
-        128 + number,
-        "cleaned up\n",
-        "anchorflow: stopped\n",
+HERE = "validate.commands.claims.run = "
+BY_NUMBER = {n.name: (f"{RUNNING}{HERE}work".replace("NUMBER", str(int(n))), 128 + n) for n in SIGNALS}
+ENDINGS = {
+    **{
+        f"import of {module}": (IMPORTED.replace("MODULE", module), 130, "")
+        for module in ("pydantic", "validate.commands.claims", "validate.progress")
+    },
+    **{name: (*ended, "cleaned up\n") for name, ended in BY_NUMBER.items()},
+    # The first is an exception that the command cleans up after, the second falls into its last words.
+    "twice": (f"{RUNNING}{HERE}validate.cli.say = work".replace("NUMBER", "2"), 130, "cleaned up\n" * 2),
+}
+
+
+@pytest.mark.parametrize(
+    "when", [pytest.param(w, marks=[pytest.mark.slow] * (w in BY_NUMBER)) for w in ENDINGS]
+)
+def test_a_signal_ends_the_command_in_one_line_after_its_clean_up(when: str) -> None:
+    code, status, printed = ENDINGS[when]
+    assert ended(f"{code}\nsys.argv = ['anchorflow', 'claims']\nsys.exit(main())") == (
+        status,
+        printed,
+        STOPPED,
     )
 
 
-def test_ctrl_c_again_while_the_first_is_answered() -> None:
-    """The first is an exception that the command may clean up after, the second falls into its last words."""
-    code = """
-import os, signal, sys, validate.cli, validate.commands.claims
-from anchorflow.__main__ import main
-
-def interrupt(*_):
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-    finally:
-        print("cleaned up")
-
-validate.commands.claims.run = validate.cli.say = interrupt
-sys.argv = ["anchorflow", "claims"]
-sys.exit(main())
-"""
-    done = _python(code)
-    assert (done.returncode, done.stderr) == (130, "anchorflow: stopped\n")
-    assert done.stdout == "cleaned up\n" * 2
+def ended(code: str) -> tuple[int, str, str]:
+    """Return how a program ended in a process of its own, and what it printed on both streams."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import os, signal, sys, time\nfrom anchorflow.__main__ import main\n{code}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=with_no_signal_ignored,
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_ctrl_c_when_all_is_done() -> None:
     """What Python does at exit would answer it with a traceback."""
-    code = """
-import atexit, os, signal, sys
-atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
-from anchorflow.__main__ import main
-sys.argv = ["anchorflow", "--version"]
-sys.exit(main())
-"""
-    done = _python(code)
-    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
-    assert done.stdout.startswith("anchorflow ")
+    code = "import atexit; atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))"
+    status, printed, error = ended(f"{code}\nsys.argv = ['anchorflow', '--version']\nsys.exit(main())")
+    assert (status, error) == (-signal.SIGINT, "")
+    assert printed.startswith("anchorflow ")
 
 
 def test_signals_that_are_ignored_stay_ignored() -> None:
     """As under nohup, which is to outlive its terminal."""
     code = """
-import signal
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 from anchorflow import _signals
 for handle in (_signals.stop_at_once, _signals.stop_with_clean_up, _signals.as_the_system_does):
     handle()
-    print(signal.getsignal(signal.SIGHUP).name, signal.getsignal(signal.SIGTERM))
+    print(signal.getsignal(signal.SIGHUP).name)
 """
-    done = _python(code)
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["SIG_IGN"] * 3
+    assert ended(code)[1].split() == ["SIG_IGN"] * 3
