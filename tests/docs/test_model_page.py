@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import Trainer, make_run_config
-from tests.sim.conftest import SMALL_TASK
+from sim import make_run_config
 from theory import InputError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -46,23 +45,6 @@ def test_the_pages_code_runs(
     assert "rsn_test" in said
     assert said.endswith("fails\n")
     assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
-
-
-@pytest.mark.usefixtures("_registered")
-def test_a_registered_model_trains_and_learns() -> None:
-    config = make_run_config(
-        {
-            "task": SMALL_TASK,
-            "model": {"kind": "bag-of-words", "d_m": 24},
-            "init_rates": [0.4],
-            "training": {"epochs": 30, "batch_size": 16, "learning_rate": 1e-2},
-        }
-    )
-    trainer = Trainer(config.members())
-    first = trainer.evaluate()[0]["rsn_train"]["loss"]
-    while trainer.epoch < 30:
-        trainer.run_epoch()
-    assert trainer.evaluate()[0]["rsn_train"]["loss"] < first / 2
 
 
 @pytest.mark.usefixtures("_registered")

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from tests.docs_script import DOCS, load_script
 
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
-
-
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_what_a_notebook_showed_is_not_kept(notebook: Path) -> None:
-    cells = nbformat.read(notebook, as_version=4).cells
-    assert all(
-        not cell.outputs and cell.execution_count is None for cell in cells if cell.cell_type == "code"
-    )
 
 
 @pytest.mark.slow

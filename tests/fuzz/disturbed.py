@@ -1,9 +1,8 @@
-"""Commands in whose way something stands: lost or foreign files, edited outputs; and remedies, followed."""
+"""Commands in whose way something stands: edited outputs; and remedies, followed."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 import shutil
@@ -36,13 +35,11 @@ evaluate_every = 1
 snapshot_epochs = [1]
 """
 TRAIN = ("train", "tiny.toml", "--out", "out", "--workers", "1")
-RESUME, OVERWRITE = (*TRAIN, "--resume"), (*TRAIN, "--overwrite")
 SWEEP = ("sweep", "sweep.toml", "--out", "swept", "--workers", "1")
 KEEP = ("study", "NAME.toml", "--run", "--keep", "--kept", "kept", "--workers", "1")
 SHOW = ("sweep", "show", "swept", "--x", "seed")
 RUN = Path("out/gamma0.8_seed0")
 KEPT_FILE = Path("kept/NAME/gamma0.8_seed0.safetensors")
-FOREIGN = b'{"years": "of work"}\n'
 
 
 @contextlib.contextmanager
@@ -66,48 +63,6 @@ def workplace(folder: Path) -> Iterator[None]:
             yield
     finally:
         shutil.rmtree(copy)
-
-
-IDENTITY = (
-    *("config.json", "provenance.json", "metrics.jsonl", "manifest.json", "statistics.safetensors"),
-    *("snapshots/epoch_000001.safetensors", "snapshots/epoch_000004.safetensors"),
-)
-REPLACED: dict[str, Callable[[Path], object]] = {
-    "gone": lambda file: None,
-    "empty": lambda file: file.touch(),
-    "foreign": lambda file: file.write_bytes(FOREIGN),
-    "a number": lambda file: file.write_text("3"),
-    "not UTF-8": lambda file: file.write_bytes(b"\x00\xff" * 9),
-    "nested without end": lambda file: file.write_text("[" * 10**5),
-    "a folder": lambda file: (file / "mine").mkdir(parents=True),
-    "a pipe": os.mkfifo,
-    "a device": lambda file: file.symlink_to("/dev/zero"),
-    "of another run": lambda file: shutil.copy(str(file).replace("seed0", "seed1"), file),
-}
-
-
-def identity_files(folder: Path) -> Iterator[Case]:
-    """Files by which a run is known, lost or replaced: refused by name, and nothing foreign is deleted."""
-    for name in IDENTITY:
-        for kind in REPLACED:
-            for action in (("table", "out"), ("compare", "out"), RESUME, OVERWRITE):
-                # Of tensors a table reads nothing.
-                if action[0] != "table" or "safetensors" not in name or kind == "gone":
-                    yield partial(_with_another, folder, RUN / name, kind, action)
-
-
-def _with_another(folder: Path, file: Path, kind: str, action: tuple[str, ...]) -> Ending:
-    with workplace(folder):
-        file.unlink()
-        REPLACED[kind](file)
-        is_text = kind in ("foreign", "a number", "not UTF-8")
-        before, mine = file.read_bytes() if is_text else b"", file / "mine" if kind == "a folder" else None
-        ending, broken = ran(action), ""
-        if action[0] != "train" and file.name not in ending.said and RUN.name not in ending.said:
-            broken = "silence"
-        elif (is_text and file.read_bytes() != before) or not (mine is None or mine.is_dir()):
-            broken = "deletion"
-        return ending.of(f"{ending.case}, {file} {kind}", broken)
 
 
 WRITTEN: dict[str, tuple[str, ...]] = {

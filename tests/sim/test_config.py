@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import MemberConfig, RunConfig, TrainingConfig, TransformerConfig, make_run_config
+from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
 from sim.config.model import KINDS
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
@@ -24,14 +24,6 @@ from theory.task.toml import dump_toml
 
 PAPER = Task.paper(length=3)
 TASK = {"n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": "1..3"}
-
-
-def test_members_cover_every_rate_and_seed() -> None:
-    members = RunConfig(init_rates=(0.3, 0.8), seeds=(0, 1)).members()
-    names = ["gamma0.3_seed0", "gamma0.3_seed1", "gamma0.8_seed0", "gamma0.8_seed1"]
-    assert [m.name for m in members] == names
-    assert [(m.init_rate, m.seed) for m in members] == [(0.3, 0), (0.3, 1), (0.8, 0), (0.8, 1)]
-    assert all(m.build_task() == PAPER for m in members)
 
 
 def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_path: Path) -> None:
@@ -48,19 +40,6 @@ def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
     assert (member.model.kind, type(member.model)) == (kind, KINDS[kind])
     matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
     assert {name for name in member.model.matrix_names() if name not in LAYER_MATRICES} == matrices
-
-
-def test_a_configuration_saved_before_a_setting_existed_means_what_it_meant() -> None:
-    """As run folders and kept runs hold it; a key that is new has to have the default of before."""
-    member = RunConfig(model=TransformerConfig(norm="pre"), task="paper").members()[0]
-    saved = member.model_dump(mode="json")
-    for key in ("norm_biases", "read_out_bias", "bias_scale", "scale_residual"):
-        del saved["model"][key]
-    for key in ("schedule_every", "schedule_epochs"):
-        del saved["training"][key]
-    assert make_member_config(saved) == member
-    assert not any("b_" in name or name.endswith(".b") for name in tensor_specs(member, 200))
-    assert learning_rate(member.training, 10**6, 1980) == member.training.learning_rate
 
 
 def test_every_default_names_its_source() -> None:

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from sim import MemberConfig, RunConfig, build_dataset
-from sim.data.base import Batches
 from sim.data.dataset import draw_population
 from theory import InputError, Task, label_distribution, token_ratio
 
@@ -102,18 +101,3 @@ def test_what_each_of_several_mappings_holds_out_is_in_no_training_set(
         assert set(data.parts[name].tolist()) <= set(data.train.tolist())
     for rows, anchors in ((data.train, {1, 3}), (data.parts["rsn_test"], {2, 4})):
         assert set(data.tokens[rows][:, 1].tolist()) == anchors
-
-
-def _batches(members: int, n: int, size: int) -> Batches:
-    """Return batches whose tokens say which member and row they are of."""
-    rows = torch.arange(n)[None] + 1000 * torch.arange(members)[:, None]
-    return Batches(torch.stack([rows, -rows], dim=-1), rows + 500, size)
-
-
-def test_a_new_epoch_takes_up_new_noise() -> None:
-    made = _batches(2, 8, 4)
-    made.renew(torch.arange(8).expand(2, 8))
-    made.at(0)
-    made.tokens += 7
-    made.renew(made.order.clone())
-    assert torch.equal(made.at(1)[0], made.tokens[:, 4:8])

@@ -135,19 +135,6 @@ def test_different_texts_have_different_file_names(texts: list[str]) -> None:
         assert name[0] != "."
 
 
-def test_a_file_that_is_there_stays_unless_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Following the remedy that the message gives."""
-    out = tmp_path / "new" / "prop1.txt"
-    assert main(["derive", "prop 1", "--out", str(out)]) == 0
-    text = out.read_text()
-    out.write_text("years of work")
-    assert main(["derive", "prop 1", "--out", str(out)]) == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert out.read_text() == "years of work"
-    assert main(["derive", "prop 1", "--out", str(out), "--overwrite"]) == 0
-    assert out.read_text() == text
-
-
 def test_a_check_leaves_no_trace(tmp_path: Path) -> None:
     OutputFolder(tmp_path / "a" / "b").check(["c"], ["d"])
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,6 @@ from theory import (
     population_flow,
 )
 from theory.flows.gradient import losses, population_field, token_gradient
-from theory.flows.ladder import product_field
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 GRADIENT_ROUNDING = 1e-12
@@ -32,17 +31,6 @@ def test_lemma_2_is_the_gradient_of_the_real_model(activation, length, record_er
     record_error("Lemma 2", errors[0])
     record_error("eq. 19", errors[0])
     assert max(errors) < GRADIENT_ROUNDING
-
-
-def test_the_reduced_linear_gradient_is_the_same_gradient():
-    example = small_example(4)
-    initial = parameters()
-    field = product_field(lambda B: token_gradient(example.population, B))
-    train = example.sequences[example.trains], example.labels[example.trains]
-    for ours, truth in zip(
-        field(initial.matrices), TorchModel(initial, IDENTITY).descent(*train), strict=True
-    ):
-        assert relative(ours, truth) < GRADIENT_ROUNDING
 
 
 def test_labels_that_one_factor_rules_out_are_not_lost():

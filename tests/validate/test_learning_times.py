@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +13,10 @@ from tests.validate.judge.synthetic import ramp, run
 from theory import InputError, LearningCurves
 from validate.judge.measures.learning_times import (
     GUESSES,
-    PREDICTIONS,
     Kept,
     Time,
     best_guess,
     explained,
-    load_predictions,
     matched_error,
     one_sided,
     r_squared,
@@ -28,7 +25,6 @@ from validate.judge.measures.learning_times import (
 from validate.predict.learning import predict_for
 
 MEAN, INVERSE, LINEAR = GUESSES
-LONG = Path(__file__).resolve().parents[2] / "docs/theory/learning_times_long.json"
 
 
 def time(observed: float, predicted: float, **changed: object) -> Time:
@@ -106,14 +102,3 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
     momentum = member.model_copy(update={"training": member.training.model_copy(update={"momentum": 0.9})})
     with pytest.raises(InputError, match="not one that is predicted"):
         predict_for(momentum, [0])
-
-
-@pytest.mark.parametrize("file", [PREDICTIONS, LONG], ids=["claim 39", "1000 epochs"])
-def test_kept_predictions_are_complete(file: Path) -> None:
-    for prediction in load_predictions(file):
-        curves = prediction.curves
-        assert curves.steps[0] == 0
-        assert (np.diff(curves.steps) > 0).all()
-        for values in curves.accuracy.values():
-            assert values.shape[1] == len(curves.steps)
-            assert ((values >= 0) & (values <= 1)).all()

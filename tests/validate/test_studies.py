@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -179,14 +178,6 @@ def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
         "attn-1e-2__gamma0.3_seed0.safetensors",
         "attn-1e-2__gamma0.8_seed0.safetensors",
     ]
-
-
-def test_a_folder_of_another_configuration_is_refused_before_any_work(trained: Path, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    shutil.copytree(trained / "tiny", runs / "tiny")
-    changed = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
-    with pytest.raises(InputError, match=r"another configuration than.*training.batch_size = 16, not 8"):
-        run_study(changed, runs, workers=1)
 
 
 def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) -> None:

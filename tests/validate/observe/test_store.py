@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from sim import Run
 from sim.runs.manifest import Manifest
@@ -83,9 +82,6 @@ def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations,
     anchors, tokens = small.task.anchors, small.tokens
     error = np.abs(back.cosines(anchors, 2, tokens) - small.cosines(anchors, 2, tokens))
     assert error.max() < 1.7e-5
-
-
-finite = st.floats(-1e6, 1e6, width=32)
 
 
 def test_metrics_come_back_line_by_line() -> None:
