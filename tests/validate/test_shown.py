@@ -148,18 +148,9 @@ def test_what_the_tables_say() -> None:
     assert str(curves("sums")).split("\n")[-1].split() == ["sums", "6", "0.750", "0.250"]
     assert repr(START) == "EmbMLPParameters(W_emb 6 x 4, W1 4 x 5, W2 5 x 6)"
     assert f"{START.W1.std():.4g}" in str(START).split("\n")[3]
-    assert (
-        repr(trajectory("sums")) == "Trajectory(30 times from 0 to 1, leaves every bound at 1.5; W_emb 6 x 4)"
-    )
     lines = str(trajectory("sums")).split("\n")
     assert lines[1].split() == ["time", "‖W_emb‖", "loss", "sums"]
     assert lines[2].split() == ["0", f"{np.linalg.norm(START.W_emb):.4g}", "2"]
-    assert lines[-1].split()[::2] == ["1", "1"]
-    assert len(lines) == 2 + 12
-    sizes = f"{len(COUNTS.left)} x {len(COUNTS.right)} token counts of 6 tokens"
-    assert repr(COUNTS) == f"CountPopulation({sizes}; data sets: {len(COUNTS.data_sets)})"
-    assert len(COUNTS.data_sets) != len(COUNTS.left)
-    assert str(theory.enumerate_population(SMALL)).split("\n")[-1].split() == ["1", "2", "0"]
     mean = words("a").geometry.mean_cosine
     assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
     assert isinstance(mean, SampledValue)

@@ -1,4 +1,4 @@
-"""Counts of a corpus and the matrices made of them, against enumeration position by position."""
+"""Counts of a corpus and their matrices, against enumeration position by position; what controls keep."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from theory import (
     bigram_operator,
     context_operator,
     corpus_counts,
+    shuffled_tokens,
     token_label_matrix,
     top_singular,
 )
+from theory.corpus.sequences import nearest_in_ratio
 
 V = 5
 CORPORA = st.lists(st.lists(st.integers(0, V - 1), max_size=6), max_size=8).filter(
@@ -98,3 +100,21 @@ def _uncentred_context(sequences: list[np.ndarray], vocab_size: int) -> np.ndarr
     for seen, label in places:
         Phi[label] += np.bincount(seen, minlength=vocab_size) / len(seen) / len(places)
     return Phi
+
+
+@given(CORPORA)
+def test_shuffling_keeps_unigrams_and_lengths(corpus: list[list[int]]) -> None:
+    found = shuffled_tokens(corpus, V, np.random.default_rng(0))
+    assert sorted(np.concatenate(found)) == sorted(itertools.chain(*corpus))
+    assert [len(s) for s in found] == [len(s) for s in corpus if s]
+
+
+def test_matched_tokens_are_equally_frequent_and_taken_once() -> None:
+    own, other = np.array([100, 50, 10, 0]) / 160, np.array([52, 98, 11, 1, 838]) / 1000
+    found = nearest_in_ratio(own, other, np.array([2, 0, 1, 3]), factor=20)
+    assert len({b for _, b in found}) == len(found) == 3
+    assert [a for a, _ in found] == [0, 1, 2]
+    assert found[0] == (0, 4)
+    assert nearest_in_ratio(own, own, np.arange(3), 1.25) == [(0, 0), (1, 1), (2, 2)]
+    for a, b in nearest_in_ratio(own, other, np.arange(3), 1.5):
+        assert abs(np.log(own[a] / other[b])) <= np.log(1.5)
