@@ -24,7 +24,7 @@ from theory.reading import as_path
 from validate.corpus.association import associate_rows
 from validate.corpus.embedding import counts_and_control, token_sets
 from validate.observe import effective_rank
-from validate.scales.rates import rate_of
+from validate.scales.escapes import rate_of
 from validate.sweeps.table import write_table
 
 

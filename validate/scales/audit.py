@@ -17,13 +17,15 @@ from theory.display import Shown, html_table
 from validate.observe.observations import UNDEFINED
 from validate.scales.escapes import (
     Escape,
+    MatrixRate,
     NormLoss,
     buffer_escapes,
     matrix_escapes,
+    matrix_rate,
     norm_losses,
+    reference_rate,
     role_escapes,
 )
-from validate.scales.rates import MatrixRate, matrix_rate, reference_rate
 
 LEVEL = 0.95
 """The coverage of all intervals together (Bonferroni's correction)."""

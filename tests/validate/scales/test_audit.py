@@ -18,7 +18,7 @@ from sim.modules.roles import roles_of
 from tests.foreign_models import Language
 from theory import InputError
 from validate import audit
-from validate.scales.rates import matrix_rate
+from validate.scales.escapes import matrix_rate
 
 WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
