@@ -159,7 +159,7 @@ def _split(now: Matrices, rank: int) -> tuple[Matrices, Matrices]:
 
 
 def _projected(M: FloatArray, now: Matrices, rank: int) -> FloatArray:
-    """Return what of the drive does not act on the large modes: at the saddle itself, all of it."""
+    """Return the part of the drive that does not act on the large modes: at the saddle itself, all of it."""
     large, _ = _split(now, rank)
     tokens, labels = np.linalg.svd(large.W_emb)[0][:, :rank], np.linalg.svd(large.W2)[2][:rank].T
     M = M - tokens @ (tokens.T @ M)

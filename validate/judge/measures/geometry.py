@@ -124,7 +124,7 @@ def plane_distances(run: Observations, group: str) -> FloatArray:
 
 @lru_cache(maxsize=8)
 def eq14_plane_distances(task: Task, group: str) -> FloatArray:
-    """Return the same of eq. 14: of the anchors, and of the keys among keys and anchors."""
+    """Return the distances that eq. 14 predicts: of the anchors, or of the keys among keys and anchors."""
     tokens = task.reasoning_anchors + (task.keys if group == "keys" else ())
     points = principal_components(eq14_embedding(task, tokens), 2).coordinates
     return _pair_distances(points[-(len(task.keys) if group == "keys" else len(tokens)) :])
