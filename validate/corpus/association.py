@@ -16,6 +16,7 @@ from sim.runs.files import finite
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.display import Shown, text_table
+from validate.judge.agreement import correlation
 from validate.judge.stats import Estimate
 from validate.observe.language import cosines_of_gram
 from validate.terminal.tables import Table
@@ -124,12 +125,12 @@ def associate(
     p, o, *others = (matrix[i, j] for matrix in (predicted, observed, *controls))
     # Ranks among all pairs: without a group they hardly change. Equal but for rounding, cosines share a rank.
     pairs = [(p, o), (rankdata(p.round(10)), rankdata(o.round(10))), *((other, o) for other in others)]
-    values = [[pearson(first, second) for first, second in pairs]]
+    values = [[float(correlation(first, second)) for first, second in pairs]]
     if n >= FEWEST:
         group = rng.permutation(n) % min(N_GROUPS, n)
         for g in range(group.max() + 1):
             keep = (group[i] != g) & (group[j] != g)
-            values.append([pearson(first[keep], second[keep]) for first, second in pairs])
+            values.append([float(correlation(first[keep], second[keep])) for first, second in pairs])
     linear, ranked, *each = np.array(values).T
     control = np.mean(each, axis=0)
     return Association(
@@ -141,17 +142,6 @@ def associate(
         float(o.mean()),
         n,
     )
-
-
-def pearson(first: FloatArray, second: FloatArray) -> float:
-    """Return the correlation; NaN where one of them is constant."""
-    if len(first) < 2:
-        return math.nan
-    a, b = first - first.mean(), second - second.mean()
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    # The rounding of a constant is not a spread.
-    flat = 1e-20 * max(float(first @ first), 1e-300) * max(float(second @ second), 1e-300)
-    return float(a @ b) / scale if scale**2 > flat else math.nan
 
 
 def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:

@@ -53,14 +53,17 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
-        "pearson": _correlation(p, o),
-        "spearman": _correlation(*ranks),
+        "pearson": correlation(p, o),
+        "spearman": correlation(*ranks),
         "rmse": np.sqrt(np.mean(error**2, axis=-1)),
         "largest_error": np.abs(error).max(axis=-1),
     }
 
 
-def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return Pearson's correlation along the last axis; NaN where one side is constant or empty."""
+    if a.shape[-1] == 0:
+        return np.full(a.shape[:-1], math.nan)
     a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
     norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     varies = np.minimum(np.abs(a).max(axis=-1), np.abs(b).max(axis=-1)) > CONSTANT
