@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from sim.data.corpus import build_corpus as build_corpus
     from sim.data.dataset import Dataset as Dataset
     from sim.data.dataset import build_dataset as build_dataset
-    from sim.data.facts import toy_facts as toy_facts
     from sim.data.language import make_language_task as make_language_task
     from sim.data.prontoqa import ProntoQuestion as ProntoQuestion
     from sim.data.prontoqa import prontoqa_questions as prontoqa_questions
     from sim.data.prontoqa import read_prontoqa as read_prontoqa
+    from sim.data.prontoqa import toy_facts as toy_facts
     from sim.data.text import read_documents as read_documents
     from sim.fast.matmul import RouteReport as RouteReport
     from sim.fast.matmul import choose_route as choose_route
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from sim.models.associations import train_associations as train_associations
     from sim.models.base import Model as Model
     from sim.models.base import TensorSpec as TensorSpec
+    from sim.models.base import label_logits as label_logits
     from sim.models.base import model_of as model_of
     from sim.models.emb_mlp import emb_mlp as emb_mlp
     from sim.models.initial import build as build
     from sim.models.initial import initial_std as initial_std
-    from sim.models.inputs import label_logits as label_logits
     from sim.models.transformer import attention_pattern as attention_pattern
     from sim.models.transformer import forward_cache as forward_cache
     from sim.modules.advise import Advice as Advice

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
-from sim.runs.places import is_run_folder
+from sim.runs.folder import is_run_folder
 from sim.training.execution import Execution, default_workers
 from theory.checked import Between, checked
 from validate.progress import duration, training_progress

@@ -109,12 +109,6 @@ def read_description(file: Path | str) -> dict[str, Any]:
     return data
 
 
-def is_task_file(file: Path | str) -> bool:
-    """Return whether a file that ``read_description`` reads is a task, not a configuration with one."""
-    path = Path(file)
-    return path.suffix != ".json" and content_of(load_toml(path), path) == "task"
-
-
 def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
     """Return what a file holds, by its keys."""
     # A preset is named as in a study's file: what reads configurations says where it belongs.

@@ -1,9 +1,9 @@
-"""True-or-false questions over invented ontologies, with their chains of thought, by a generator of our own.
+"""Invented texts: true-or-false questions with their chains of thought, and facts about people.
 
-The form is that of PrOntoQA (Saparov & He, ICLR 2023): a chain of concepts, each below the next and below a
-second one, with one property each; an individual at a concept of the chain; a property some hops further up
-that decides the query; and distractors: the second concepts, another fact about the individual, and a concept
-elsewhere that has the queried property with the other sign.
+The questions have the form of PrOntoQA (Saparov & He, ICLR 2023): a chain of concepts, each below the next
+and below a second one, with one property each; an individual at a concept of the chain; a property some hops
+further up that decides the query; and distractors: the second concepts, another fact about the individual,
+and a concept elsewhere that has the queried property with the other sign.
 """
 
 from __future__ import annotations
@@ -176,3 +176,39 @@ def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
 def as_json_line(question: ProntoQuestion) -> str:
     """Return a question as a line of such a file."""
     return json.dumps(asdict(question)) + "\n"
+
+
+_PEOPLE = 400
+_VERBS = ("lives in", "was born in", "works with", "is afraid of", "collects", "sings about")
+_WORDS = 150
+"""Among how many words each fact is drawn."""
+_SENTENCES = 5
+_SYLLABLE = (
+    ("b", "br", "d", "f", "g", "h", "k", "kl", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w"),
+    ("a", "e", "i", "o", "u", "au", "ei"),
+    ("", "ck", "l", "m", "n", "nd", "r", "rt", "s", "t"),
+)
+
+
+@checked
+def toy_facts(n: Size, *, seed: Annotated[int, Between(0)] = 0) -> list[str]:
+    """Return n texts, each of five facts about people; a person's facts are the same in all of them.
+
+    Each fact is drawn once and for all, as the labels of a memory mapping are (Section 2.1): nothing follows
+    from anything else. A stand-in for demonstrations and tests, and no TinyStories.
+    """
+    rng = numpy_stream(seed, "data/facts")
+    invented: dict[str, None] = {}
+    while len(invented) < _PEOPLE + _WORDS * len(_VERBS):
+        invented["".join(str(rng.choice(part)) for part in 2 * _SYLLABLE)] = None
+    words = iter(invented)
+    people = [next(words).capitalize() for _ in range(_PEOPLE)]
+    facts = {}
+    for verb in _VERBS:
+        known = [next(words) for _ in range(_WORDS)]
+        facts[verb] = [known[i] for i in rng.integers(_WORDS, size=_PEOPLE)]
+    texts = []
+    for _ in range(n):
+        told = [(int(rng.integers(_PEOPLE)), _VERBS[rng.integers(len(_VERBS))]) for _ in range(_SENTENCES)]
+        texts.append(" ".join(f"{people[who]} {verb} {facts[verb][who]}." for who, verb in told))
+    return texts

@@ -26,8 +26,11 @@ from sim.fast.layers import (
 )
 from sim.fast.matmul import small_products
 from sim.models.base import model_of
-from sim.models.gpt2 import next_tokens, tied_gradients
+from sim.models.gpt2 import next_tokens
 from sim.models.layers import Parameters, look_up, member_product
+
+_ENTRIES = 2**20
+"""Logits in a block, 4 MiB in float32: all of them would be the largest array of a step by far."""
 
 
 def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tuple[Tensor, Parameters]:
@@ -131,3 +134,23 @@ class _Layer:
     def _rows(self, x: Tensor) -> Tensor:
         """Undo ``_heads`` for one of them."""
         return self.rows.gathered(x.transpose(1, 2).flatten(2)[None])
+
+
+def tied_gradients(x: Tensor, table: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the mean cross entropy of the logits x tableᵀ, and its gradients in x and the table."""
+    size, n = max(_ENTRIES // len(table), 1), len(x)
+    loss = x.new_zeros(())
+    to_x, to_table = torch.empty_like(x), torch.zeros_like(table)
+    for first in range(0, n, size):
+        rows, wanted = x[first : first + size], targets[first : first + size, None]
+        logits = rows @ table.T
+        largest = logits.amax(dim=1, keepdim=True)
+        reached = logits.gather(1, wanted) - largest
+        slopes = logits.sub_(largest).exp_()
+        total = slopes.sum(dim=1, keepdim=True)
+        loss += (total.log() - reached).sum()
+        slopes /= total
+        slopes.scatter_add_(1, wanted, torch.full_like(total, -1.0))
+        torch.mm(slopes, table, out=to_x[first : first + size])
+        to_table.addmm_(slopes.T, rows)
+    return loss / n, to_x.div_(n), to_table.div_(n)

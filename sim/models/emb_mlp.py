@@ -7,8 +7,7 @@ from torch import Tensor
 
 from sim.config.model import EmbMLPConfig
 from sim.config.model_section import Activation
-from sim.models.base import Model, TensorSpec, matrices, tables
-from sim.models.inputs import check_inputs, emb_mlp_of
+from sim.models.base import Model, TensorSpec, check_inputs, matrices, table_shape, tables
 from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
 from theory.checked import checked
 
@@ -35,7 +34,8 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     InputError
         If the matrices do not chain, or a token lies outside their vocabulary.
     """
-    check_inputs(parameters, tokens, emb_mlp_of(parameters, activation))
+    d_m, d_f = table_shape(parameters, "W1")[1:]
+    check_inputs(parameters, tokens, EmbMLPConfig(d_m=d_m, d_f=d_f, activation=activation))
     return _logits(parameters, tokens, activation)
 
 

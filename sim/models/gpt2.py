@@ -8,12 +8,12 @@ sequence, where no real position sees it, and is nobody's target.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from sim.config.model import OWN_SCALED, GPT2Config
 from sim.models.base import Model, Scores, TensorSpec, layer_matrices, tables
@@ -21,8 +21,6 @@ from sim.models.layers import Parameters, heads, layer_norm, linear, linear_toge
 
 OWN_SCALE = 0.02
 """The standard deviation that GPT-2 itself starts with."""
-_ENTRIES = 2**20
-"""Logits in a block, 4 MiB in float32: all of them would be the largest array of a step by far."""
 
 
 class GPT2(Model[GPT2Config]):
@@ -81,35 +79,24 @@ class GPT2(Model[GPT2Config]):
 
     def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
         """Return each member's mean cross entropy over all next tokens of a batch, shape (M,)."""
-        return self._of_rows(parameters, tokens, labels, lambda x, table, t: tied_cross_entropy(x, table, t))
+        pairs = self._predictions(parameters, tokens, labels)
+        return torch.stack([cross_entropy(logits, targets) for logits, targets in pairs])
 
     @torch.no_grad()
     def scores(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Scores:
         """Return the sums over all next tokens of the first member's sequences."""
+        logits, targets = next(self._predictions(parameters, tokens, labels))
+        loss = cross_entropy(logits.double(), targets, reduction="sum")
+        return Scores(float(loss), float((logits.argmax(dim=1) == targets).sum()), len(targets))
 
-        def of(rows: Tensor, table: Tensor, targets: Tensor) -> Tensor:
-            logits = rows @ table.T
-            loss = torch.nn.functional.cross_entropy(logits.double(), targets, reduction="sum")
-            correct = (logits.argmax(dim=1) == targets).sum()
-            return torch.stack([loss, correct.double(), torch.tensor(len(targets)).to(loss)])
-
-        loss, correct, n = self._of_rows(parameters, tokens, labels, of)[0].tolist()
-        return Scores(loss, correct, int(n))
-
-    def _of_rows(
-        self,
-        parameters: Parameters,
-        tokens: Tensor,
-        labels: Tensor,
-        of: Callable[[Tensor, Tensor, Tensor], Tensor],
-    ) -> Tensor:
-        """Return a function of each member's real positions, its table and the tokens behind them."""
+    def _predictions(
+        self, parameters: Parameters, tokens: Tensor, labels: Tensor
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield each member's logits at its real positions, and the tokens behind them."""
         x, targets = self.hidden(parameters, tokens), next_tokens(tokens, labels)
-        found = []
         for own, table, target in zip(x, parameters["W_E"], targets, strict=True):
             real = target >= 0
-            found.append(of(own[real], table, target[real]))
-        return torch.stack(found)
+            yield own[real] @ table.T, target[real]
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
         """Return the widths along a layer, and the vocabulary."""
@@ -130,44 +117,3 @@ def _attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int) -> Tensor:
     q, k, v = (heads(part, n_heads) for part in linear_together(p, x, "QKV"))
     mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     return linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
-
-
-def tied_cross_entropy(x: Tensor, table: Tensor, targets: Tensor) -> Tensor:
-    """Return the mean cross entropy in nats of the logits x tableᵀ: (n, d_m), (V, d_m), (n,) → ()."""
-    found: Tensor = _TiedCrossEntropy.apply(x, table, targets)  # type: ignore[no-untyped-call]
-    return found
-
-
-def tied_gradients(x: Tensor, table: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return that loss and its gradients in x and the table, which the same block of logits gives."""
-    size, n = max(_ENTRIES // len(table), 1), len(x)
-    loss = x.new_zeros(())
-    to_x, to_table = torch.empty_like(x), torch.zeros_like(table)
-    for first in range(0, n, size):
-        rows, wanted = x[first : first + size], targets[first : first + size, None]
-        logits = rows @ table.T
-        largest = logits.amax(dim=1, keepdim=True)
-        reached = logits.gather(1, wanted) - largest
-        slopes = logits.sub_(largest).exp_()
-        total = slopes.sum(dim=1, keepdim=True)
-        loss += (total.log() - reached).sum()
-        slopes /= total
-        slopes.scatter_add_(1, wanted, torch.full_like(total, -1.0))
-        torch.mm(slopes, table, out=to_x[first : first + size])
-        to_table.addmm_(slopes.T, rows)
-    return loss / n, to_x.div_(n), to_table.div_(n)
-
-
-class _TiedCrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, table: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss; keep both gradients."""
-        loss, *gradients = tied_gradients(x, table, targets)
-        ctx.save_for_backward(*gradients)
-        return loss
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        """Return the gradients in x and the table."""
-        to_x, to_table = ctx.saved_tensors
-        return to_x * gradients[0], to_table * gradients[0], None

@@ -17,8 +17,15 @@ from torch import Tensor
 
 from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
 from sim.config.model_section import LAYER_MATRICES, PRE_NORMS
-from sim.models.base import Model, TensorSpec, layer_matrices, matrices, mean_cross_entropy, tables
-from sim.models.inputs import check_inputs
+from sim.models.base import (
+    Model,
+    TensorSpec,
+    check_inputs,
+    layer_matrices,
+    matrices,
+    mean_cross_entropy,
+    tables,
+)
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up, of_layer
 from theory.checked import checked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
@@ -94,7 +94,7 @@ def initialise_(
     norms: Literal["one", "keep"] = "one",
     fan_in: Mapping[str, int] | None = None,
     keep: Sequence[str] = (),
-    seed: int = 0,
+    seed: Annotated[int, Between(0)] = 0,
 ) -> InitReport:
     r"""Draw every matrix of a module from N(0, d_in^-2γ), in place (Section 2.4).
 
@@ -130,8 +130,6 @@ def initialise_(
     """
     if bias_scale is not None:
         Between(0)("bias_scale", bias_scale)
-    if seed < 0:
-        raise InputError("seed", seed, "out of range", "give 0 or more")
     roles = roles_of(module, fan_in)
     check_numbers(roles)
     first = {name: role.name for role in roles for name in role.names}

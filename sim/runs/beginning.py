@@ -12,12 +12,11 @@ from pathlib import Path
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.config.section import differences
+from sim.data.language import digest_of
 from sim.runs.files import entries, is_leftover, json_text, writing
-from sim.runs.folder import FORMAT_VERSION, RunFolder, read_config
-from sim.runs.manifest import Manifest, digest
-from sim.runs.places import CONFIG, is_run_folder
+from sim.runs.folder import CONFIG, FORMAT_VERSION, RunFolder, is_run_folder, read_config
+from sim.runs.manifest import Manifest
 from theory import InputError
-from theory.reading import open_regular
 
 
 def open_folder(
@@ -96,7 +95,5 @@ def _check_same(path: Path, member: MemberConfig) -> None:
 
 def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
     """Return file and SHA-256 of a run's tokenizer as they are now, None if it has none."""
-    if not isinstance(member.task, LanguageTask) or not member.task.tokenizer:
-        return None
-    with open_regular(Path(member.task.tokenizer)) as content:
-        return {"file": member.task.tokenizer, "sha256": digest(content.read())}
+    file = member.task.tokenizer if isinstance(member.task, LanguageTask) else ""
+    return {"file": file, "sha256": digest_of(file)} if file else None

@@ -12,6 +12,7 @@ manifest.json      a checksum of every other file
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,44 +22,54 @@ from typing import Any, TypeVar
 from sim.config.run import MemberConfig, make_member_config
 from sim.runs.files import read_regular, writing
 from sim.runs.manifest import Manifest
-from sim.runs.places import CONFIG, check_place, checkpoint_name, numbers
 from sim.runs.tensors import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors
 from theory import InputError
-from theory.reading import as_path
+from theory.reading import as_path, is_folder
 
 FORMAT_VERSION = 2
+CONFIG, STATISTICS = "config.json", "statistics.safetensors"
+_IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
+"""Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
 _REMEDY = "restore it, or move the folder away and train the run again"
 _Content = TypeVar("_Content")
 
 
-@dataclass(frozen=True)
-class RunFolder:
-    """A run folder: what is written into it is listed, what is read from it is verified."""
+def snapshot_name(epoch: int) -> str:
+    """Return the file of a snapshot inside a run folder."""
+    return f"snapshots/epoch_{epoch:06d}.safetensors"
 
-    path: Path
+
+def checkpoint_name(step: int) -> str:
+    """Return the file of a checkpoint inside a run folder."""
+    return f"checkpoints/step_{step:09d}.safetensors"
+
+
+def is_run_folder(path: Path) -> bool:
+    """Return whether a folder has a file that makes it a run's, readable or not."""
+    return is_folder(path) and any((path / name).exists() for name in _IDENTITY)
+
+
+def runs_inside(folder: Path, *levels: int) -> list[Path]:
+    """Return the run folders so many levels below a folder, sorted: 1 for a study's, 2 for its variants'."""
+    patterns = ["*/" * level + name for level in levels for name in _IDENTITY]
+    return sorted({file.parent for pattern in patterns for file in folder.glob(pattern)})
+
+
+@dataclass(frozen=True)
+class RunFolder(Manifest):
+    """A run folder: what is written into it is listed, what is read from it is verified."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path("path", self.path))  # A string works as well.
 
-    @property
-    def manifest(self) -> Manifest:
-        """The list of its files."""
-        return Manifest(self.path)
-
-    def write(self, name: str, content: bytes | str) -> None:
-        """Write one of its files, or replace it, and list its checksum.
-
-        Raises
-        ------
-        InputError
-            If the folder was moved or deleted since the run began, or one of its files replaced.
-        """
+    def write(self, name: str, content: bytes | str) -> Path:
+        """Write one of its files, or replace it; refuse to where the folder was moved since the run began."""
         with writing(self.path):
             if not (self.path / CONFIG).is_file():
                 problem = "the folder of this run, or what names it as that, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
-            self.manifest.write(name, content)
+        return super().write(name, content)
 
     def write_arrays(self, name: str, arrays: Arrays, meta: Mapping[str, str]) -> None:
         """Write a snapshot, statistics or a checkpoint."""
@@ -71,22 +82,27 @@ class RunFolder:
         for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
             with writing(self.path):
                 (self.path / checkpoint_name(step)).unlink()
-                self.manifest.forget(checkpoint_name(step))
+                self.forget(checkpoint_name(step))
 
     def set_aside(self, step: int) -> Path:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
         with writing(self.path):
-            self.manifest.forget(checkpoint_name(step))
+            self.forget(checkpoint_name(step))
             return file.replace(file.with_name(f"{file.name}.damaged"))
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
-        return numbers(self.path / "checkpoints", "step")[::-1]
+        return self._numbers("checkpoints/step")[::-1]
 
     def snapshot_epochs(self) -> list[int]:
         """Return the epochs of all snapshots, in order."""
-        return numbers(self.path / "snapshots", "epoch")
+        return self._numbers("snapshots/epoch")
+
+    def _numbers(self, prefix: str) -> list[int]:
+        files = self.path.glob(f"{prefix}_*.safetensors")
+        found = [re.fullmatch(r"[a-z]+_(\d{6,})\.safetensors", file.name) for file in files]
+        return sorted(int(match[1]) for match in found if match)
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and the rest of its state; DamagedError if it is not as written."""
@@ -120,13 +136,7 @@ class RunFolder:
         return self.read(name, read_tensors)
 
     def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
-        """Return one of its files, verified and parsed.
-
-        Raises
-        ------
-        InputError
-            If it is missing, was changed, or ``parse`` finds it damaged.
-        """
+        """Return one of its files, verified and parsed; refuse one that is missing, changed or damaged."""
         try:
             return parse(self._verified(name))
         except FileNotFoundError:
@@ -139,7 +149,7 @@ class RunFolder:
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
             raise unfinished(self.path, provenance)
-        for name in self.manifest.listed():  # A complete run needs no checkpoints any more.
+        for name in self.listed():  # A complete run needs no checkpoints any more.
             if not name.startswith("checkpoints/") and not (self.path / name).exists():
                 raise _incomplete(self.path, name)
         return provenance
@@ -152,14 +162,19 @@ class RunFolder:
             raise
         except OSError as error:
             raise DamagedError(f"cannot be read ({error.strerror})") from None
-        if problem := self.manifest.problem(name, content):
+        if problem := self.problem(name, content):
             raise DamagedError(problem)
         return content
 
 
 def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
-    check_place(path)
+    if not is_folder(path):
+        raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
+    if not is_run_folder(path):
+        inside = [f", such as {run}" for run in runs_inside(path, 1, 2, 3)[:1]]
+        remedy = "name the folder of one" + "".join(inside)
+        raise InputError("run", str(path), "the folder of no run", remedy)
     folder = RunFolder(path)
     if not (path / Manifest.name).is_file():
         raise _incomplete(path, Manifest.name)

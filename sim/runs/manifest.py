@@ -1,8 +1,7 @@
 """The checksums of what this program wrote into a folder: nothing else there is ever replaced or deleted.
 
-A manifest is a JSON object from file names to SHA-256 digests. It lists a file before the file is written,
-so that a process killed in between leaves a folder whose every file is listed: a file that is being replaced
-has two digests, the new one and the one before.
+A JSON object from file names to SHA-256 digests. A file is listed before it is written, so that a kill leaves
+no file unlisted: one that is being replaced has two digests, the new one and the one before.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
+from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json, writing
 from theory import InputError
 
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -27,14 +26,14 @@ Listed = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Manifest:
-    """The list of a folder's files, itself the file ``name`` there."""
+    """A folder whose files are listed in one of them, ``name``."""
 
-    folder: Path
+    path: Path
     name: str = "manifest.json"
 
     def listed(self) -> Listed:
         """Return what is listed, nothing where there is no list; refuse one that cannot be read."""
-        file = self.folder / self.name
+        file = self.path / self.name
         try:
             lines = _FORMAT.validate_json(read_regular(file))
         except FileNotFoundError:
@@ -56,8 +55,8 @@ class Manifest:
         listed = self.listed()
         return [
             entry
-            for entry in entries(self.folder)
-            if (name := entry.relative_to(self.folder).as_posix()) != self.name
+            for entry in entries(self.path)
+            if (name := entry.relative_to(self.path).as_posix()) != self.name
             and not is_leftover(entry)
             and not (entry.is_file() and not entry.is_symlink() and _digest_of(entry) in listed.get(name, ()))
         ]
@@ -68,23 +67,26 @@ class Manifest:
         for name in names:
             self._digest_before(name, listed)
 
-    def write(self, name: str, content: bytes | str) -> None:
+    def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that this program wrote and nobody changed since; else InputError."""
-        data = content.encode() if isinstance(content, str) else content
+        data, file = content.encode() if isinstance(content, str) else content, self.path / name
         listed, new = self.listed(), digest(data)
-        before = self._digest_before(name, listed, new)
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        self._save(listed | {name: (new,) if before in (None, new) else (new, before)})
-        if before != new:
-            write_atomically(self.folder / name, data)
-            self._save(listed | {name: (new,)})
+        with writing(self.path):
+            before = self._digest_before(name, listed, new)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._save(listed | {name: (new,) if before in (None, new) else (new, before)})
+            if before != new:
+                write_atomically(file, data)
+                self._save(listed | {name: (new,)})
+        return file
 
     def remove(self, name: str) -> None:
         """Delete a file that this program wrote, if it is there."""
         listed = self.listed()
-        if self._digest_before(name, listed) is not None:
-            (self.folder / name).unlink()
-        self.forget(name)
+        with writing(self.path):
+            if self._digest_before(name, listed) is not None:
+                (self.path / name).unlink()
+            self.forget(name)
 
     def forget(self, name: str) -> None:
         """Take a file off the list."""
@@ -92,8 +94,8 @@ class Manifest:
 
     def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
         """Return the digest of a file of ours or with the ``new`` content, None without; refuse others."""
-        file = self.folder / name
-        if Path(os.path.realpath(file)) != Path(os.path.realpath(self.folder)) / name or name == self.name:
+        file = self.path / name
+        if Path(os.path.realpath(file)) != Path(os.path.realpath(self.path)) / name or name == self.name:
             raise _refused(file, "is a link, or not a file of this folder")
         if not file.exists():
             return None
@@ -106,7 +108,7 @@ class Manifest:
         return before
 
     def _save(self, listed: Listed) -> None:
-        file = self.folder / self.name
+        file = self.path / self.name
         if file.is_symlink():
             raise _refused(file, "is a link")
         value = {name: known if len(known) > 1 else known[0] for name, known in listed.items()}

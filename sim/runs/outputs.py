@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.runs.files import entries, write_atomically, writing
+from sim.runs.folder import is_run_folder
 from sim.runs.manifest import Manifest, digest
-from sim.runs.places import is_own_run, runs_inside
 from theory import InputError
 
 
-@dataclass(frozen=True)
-class OutputFolder:
-    """A folder that a command writes into, with a manifest of what it wrote."""
-
-    path: Path
+class OutputFolder(Manifest):
+    """A folder that a command writes into, with a list of what it wrote."""
 
     def check(self, names: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
         """Refuse, before any work, a folder that cannot be written, or holds files of others to be replaced.
@@ -31,68 +28,41 @@ class OutputFolder:
             _check_no_run("out", self.path, self.path)
             _try_to_write(self.path)
             found = [file for name in folders for file in entries(self.path / name)]
-            Manifest(self.path).check([*names, *(file.relative_to(self.path).as_posix() for file in found)])
-
-    def check_holds_no_runs(self) -> None:
-        """Refuse a folder with run folders in it: what is written about runs stays apart from them."""
-        with writing(self.path):
-            run = next(filter(is_own_run, runs_inside(self.path, 1)), None)
-        if run is not None:
-            raise InputError(
-                "out", str(self.path), f"holds runs, such as {run.name}", "choose another folder"
-            )
-
-    def write(self, name: str, content: bytes | str) -> Path:
-        """Write a file, or replace one that was written before and not changed since; else InputError."""
-        with writing(self.path):
-            Manifest(self.path).write(name, content)
-        return self.path / name
+            super().check([*names, *(file.relative_to(self.path).as_posix() for file in found)])
 
 
 @dataclass(frozen=True)
 class OutputFile:
     """A file that a command writes; one that is there stays, unless asked to overwrite it.
 
-    A link stays, and the file that it leads to is written. A pipe or a device is written to as it is.
-    ``argument`` is the name of the argument that named the path.
+    A link stays, and the file that it leads to is written. ``argument`` is the name of the argument that
+    named the path.
     """
 
     path: Path
     argument: str = "out"
     overwrite: bool = False
 
-    def check(self) -> None:
-        """Refuse, before any work, a file that is there, a bad place, and any file in a run folder."""
+    def check(self) -> Path:
+        """Return the file to write; refuse, before any work, one that is there, a bad place, a run folder."""
         with writing(self.path, self.argument):
-            if self._is_stream():
-                return
             target = Path(os.path.realpath(self.path))
-            if target.is_dir() or target.is_symlink():
-                raise OSError(None, "Is a directory, or a link that leads back to itself")
+            if target.is_symlink() or (target.exists() and not target.is_file()):
+                raise OSError(None, "Is not a regular file, or a link that leads back to itself")
             _check_no_run(self.argument, self.path, target.parent)
             # An empty file, as mktemp makes one, has nothing to lose.
             if not self.overwrite and target.exists() and target.stat().st_size > 0:
                 remedy = "choose another name, or ask for --overwrite"
                 raise InputError(self.argument, str(self.path), "exists already", remedy)
             _try_to_write(target.parent)
+        return target
 
     def write(self, content: bytes | str) -> None:
         """Write it whole, or leave the file that is there and raise InputError."""
-        data = content.encode() if isinstance(content, str) else content
-        self.check()
+        target = self.check()
         with writing(self.path, self.argument):
-            if self._is_stream():
-                # Not made, should it be gone by now: then the system says so.
-                with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CLOEXEC), "wb") as stream:
-                    stream.write(data)
-                return
-            target = Path(os.path.realpath(self.path))
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(target, data)
-
-    def _is_stream(self) -> bool:
-        """Return whether it is there and neither a file nor a folder."""
-        return self.path.exists() and not (self.path.is_file() or self.path.is_dir())
+            write_atomically(target, content)
 
 
 def file_name(text: str) -> str:
@@ -105,9 +75,11 @@ def file_name(text: str) -> str:
 def _check_no_run(argument: str, path: Path, folder: Path) -> None:
     """Refuse a folder that is a run's, or in one."""
     real = Path(os.path.realpath(folder))
-    for run in filter(is_own_run, (real, *real.parents)):
-        problem = f"{'is' if run == Path(os.path.realpath(path)) else 'is in'} the folder of a run, {run}"
-        raise InputError(argument, str(path), problem, "choose another folder")
+    for run in (real, *real.parents):
+        # Another program may have a config.json as well.
+        if is_run_folder(run) and (run / Manifest.name).exists():
+            problem = f"{'is' if run == Path(os.path.realpath(path)) else 'is in'} the folder of a run, {run}"
+            raise InputError(argument, str(path), problem, "choose another folder")
 
 
 def _try_to_write(folder: Path) -> None:

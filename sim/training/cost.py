@@ -15,8 +15,8 @@ from sim.data.dataset import build_dataset
 from sim.fast.matmul import matmul_route
 from sim.runs.provenance import peak_memory_mib
 from sim.training.device_steps import BLOCK
+from sim.training.engines import one_thread
 from sim.training.execution import Execution
-from sim.training.jobs import one_thread
 from sim.training.kernels import choose_kernels, member_route
 from sim.training.members import groups_of_members
 from sim.training.trainer import Trainer

@@ -19,10 +19,9 @@ from sim.runs.beginning import check_folder, open_folder
 from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import RunFolder
 from sim.runs.run import Run, is_complete
-from sim.training.engines import check_engine, engine_of
+from sim.training.engines import Ended, Job, Pending, Stop, WorkerDiedError, check_engine, engine_of, jobs_of
 from sim.training.engines.local import SIGNALS
 from sim.training.execution import Execution, check_device
-from sim.training.jobs import Ended, Job, Pending, Stop, WorkerDiedError, jobs_of
 from sim.training.kernels import check_kernels
 from sim.training.members import check_frozen, check_size
 from sim.training.session import Report

@@ -18,8 +18,7 @@ from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
 from sim.runs.files import finite, json_text, only_writer
-from sim.runs.folder import RunFolder
-from sim.runs.places import STATISTICS, checkpoint_name, snapshot_name
+from sim.runs.folder import STATISTICS, RunFolder, checkpoint_name, snapshot_name
 from sim.runs.run import is_complete
 from sim.runs.tensors import Arrays, CheckpointState, DamagedError
 from sim.training.execution import Execution

@@ -108,10 +108,7 @@ class Trainer:
         return self.advance(self.steps_per_epoch, stop)
 
     def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Train to a position in the epoch, or until ``stop()``; return whether it was reached.
-
-        The last position is the end of the epoch, and the start of the next.
-        """
+        """Train to a position in the epoch, or until ``stop()``; return whether it was reached."""
         while self.position < until:
             if stop() or len(self.failures) == len(self.members):
                 return False
@@ -156,8 +153,7 @@ class Trainer:
     def note_rates(self, rates: Sequence[float]) -> None:
         """Add the learning rates of a step to the sums of the members that took it."""
         for m, rate in enumerate(rates):
-            if m not in self.failures:
-                self.sum_learning_rate[m] += rate
+            self.sum_learning_rate[m] += 0.0 if m in self.failures else rate
 
     def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
         """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
@@ -201,11 +197,14 @@ class Trainer:
         names = list(self.parameters) if names is None else names
         return {name: self.parameters[name][member].cpu().numpy().copy() for name in names}
 
+    def _tensors(self, member: int) -> Parameters:
+        """Return views of one member's weights and moments, by their names in checkpoints."""
+        parts = {"": self.parameters, "first/": self.optimizer.first, "second/": self.optimizer.second}
+        return {f"{part}{name}": each[member] for part, own in parts.items() for name, each in own.items()}
+
     def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
         """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
-        arrays = self.arrays(member)
-        for name, part in (("first", self.optimizer.first), ("second", self.optimizer.second)):
-            arrays |= {f"{name}/{key}": value[member].cpu().numpy().copy() for key, value in part.items()}
+        arrays = {name: each.cpu().numpy().copy() for name, each in self._tensors(member).items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
         state = CheckpointState(
             epoch=self.epoch,
@@ -221,11 +220,8 @@ class Trainer:
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
         """Continue every member from its checkpoint; all have to be at the same step."""
         for member, (arrays, own) in enumerate(checkpoints):
-            for name, parameter in self.parameters.items():
-                parameter[member].copy_(torch.from_numpy(arrays[name]))
-            for part, moments in (("first", self.optimizer.first), ("second", self.optimizer.second)):
-                for name, moment in moments.items():
-                    moment[member].copy_(torch.from_numpy(arrays[f"{part}/{name}"]))
+            for name, tensor in self._tensors(member).items():
+                tensor.copy_(torch.from_numpy(arrays[name]))
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
             self.sum_learning_rate[member] = own.sum_learning_rate

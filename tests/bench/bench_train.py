@@ -19,7 +19,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
 from sim.config.run import Kernels
-from sim.fast.memory import keep_freed_memory
+from sim.fast.matmul import keep_freed_memory
 from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels, member_route
 from tests.bench.products import Product, fewest_seconds, needed_products, operations, spread

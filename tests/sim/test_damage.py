@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from sim import Run, RunConfig, train
-from sim.runs.folder import RunFolder
+from sim.runs.folder import RunFolder, checkpoint_name, snapshot_name
 from sim.runs.manifest import Manifest
-from sim.runs.places import checkpoint_name, snapshot_name
 from sim.training.session import newest_checkpoints
 from theory import InputError
 

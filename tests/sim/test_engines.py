@@ -18,9 +18,8 @@ from sim import Execution, Progress, Run, RunConfig, train, train_members, train
 from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
-from sim.training.engines import ENGINES, engine_of
+from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
-from sim.training.jobs import Ended, Job, WorkerDiedError, jobs_of, watching
 from theory import InputError
 
 Make = Callable[..., RunConfig]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sim import RunConfig, estimate, train
-from sim.fast.memory import keep_freed_memory
+from sim.fast.matmul import keep_freed_memory
 
 CONFIGS: dict[str, dict[str, Any]] = {
     "emb-mlp": {"training": {"epochs": 1}},

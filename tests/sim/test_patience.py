@@ -11,7 +11,7 @@ import pytest
 
 from sim import Execution, MemberConfig, Run, RunConfig, train
 from sim.runs.run import is_complete
-from sim.training.jobs import jobs_of
+from sim.training.engines import jobs_of
 from sim.training.schedule import has_ended
 from sim.training.session import train_together
 from tests.sim.conftest import make_small

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from sim import Execution
-from sim.training.engines import ENGINES, engine_of
-from sim.training.jobs import Ended, Job
+from sim.training.engines import ENGINES, Ended, Job, engine_of
 from tests.tiny_task import TASK, TINY
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main

@@ -45,7 +45,6 @@ def run(options: Options) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-        OutputFolder(options.out).check_holds_no_runs()
     settings = group_runs(options.runs)
     for setting in settings:
         for epoch in set(options.epochs) - set(setting.epochs()):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.runs.places import is_run_folder
+from sim.runs.folder import is_run_folder
 from sim.runs.provenance import model_file
 from theory import off_diagonal
 from theory.checked import checked

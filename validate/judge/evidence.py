@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from sim.config.run import MemberConfig
-from sim.runs.folder import RunFolder
-from sim.runs.places import runs_inside
+from sim.runs.folder import RunFolder, runs_inside
 from theory import InputError
 from validate.judge.condition import MORE, Needs, Sample
 from validate.judge.outcome import MissingRunsError

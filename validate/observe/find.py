@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sim.config.language import LanguageTask
-from sim.runs.folder import RunFolder
-from sim.runs.places import is_run_folder, runs_inside
+from sim.runs.folder import RunFolder, is_run_folder, runs_inside
 from sim.runs.run import Run, find_runs
 from theory import cosine_matrix, frozen_direction
 from theory.arrays import ArrayLike, FloatArray, Integer

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.config.section import differences
-from sim.runs.folder import RunFolder, read_config
-from sim.runs.places import is_run_folder
+from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text
 from sim.runs.run import Run
 from theory import InputError

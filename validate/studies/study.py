@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
-from sim.runs.places import is_run_folder, runs_inside
+from sim.runs.folder import is_run_folder, runs_inside
 from theory import InputError
 from theory.checked import checked
 from theory.display import Shown

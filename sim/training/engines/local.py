@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
+from sim.training.engines import Ended, Job, Stop, WorkerDiedError, one_thread, watching
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, one_thread, watching
 from sim.training.session import Report, train_together
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -35,18 +35,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     """Train jobs in processes of this machine; on a GPU, or with one worker, in this process."""
     n_workers = min(execution.workers, len(jobs)) if execution.device == "cpu" else 1
     if n_workers < 2:
-        results = list[Ended]()
-        for job in jobs:
-            members, paths = zip(*job, strict=True)
-            try:
-                with one_thread(execution.device):
-                    status = "interrupted"
-                    if not stop():
-                        status = train_together(members, paths, execution, report=report, stop=stop)
-                results.append(status)
-            except Exception as error:
-                results.append(error)
-        return results
+        return [_train_here(job, execution, stop, report) for job in jobs]
     asked, ended = _CONTEXT.RawValue("b", 0), dict[int, Ended]()
     with watching(jobs, report, _EVERY):
         for _ in range(POOLS):
@@ -75,9 +64,20 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     return [ended.get(index, killed) for index in range(len(jobs))]
 
 
+def _train_here(job: Job, execution: Execution, stop: Stop, report: Report) -> Ended:
+    members, paths = zip(*job, strict=True)
+    try:
+        with one_thread(execution.device):
+            if stop():
+                return "interrupted"
+            return train_together(members, paths, execution, report=report, stop=stop)
+    except Exception as error:
+        return error
+
+
 def train_sent_job(job: Job, execution: Execution, stop: Stop) -> Ended:
     """Train a job that another process sent here; an error travels back with its traceback as a note."""
-    (ended,) = train_jobs([job], execution, stop, lambda _: None)
+    ended = _train_here(job, execution, stop, lambda _: None)
     if isinstance(ended, Exception):
         ended.add_note("".join(traceback.format_exception(ended)))
     return ended

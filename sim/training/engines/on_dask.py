@@ -17,9 +17,9 @@ from typing import Any
 import cryptography  # noqa: F401  A cluster made here asks for a certificate; without the library, no engine.
 from distributed import Client, Future, LocalCluster
 
+from sim.training.engines import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.engines.local import signals_blocked, train_sent_job
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
 from theory import InputError
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import submitit
 
+from sim.training.engines import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.engines.local import train_sent_job
 from sim.training.execution import Execution
-from sim.training.jobs import Ended, Job, Stop, WorkerDiedError, watching
 from sim.training.session import Report
 from theory import InputError
 

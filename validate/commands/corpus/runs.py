@@ -126,7 +126,6 @@ def compare(options: Compare) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-        OutputFolder(options.out).check_holds_no_runs()
     comparison = LanguageComparison.of(group_runs(options.runs))
     return tell_and_write(comparison, options.out, as_json=options.as_json)
 
