@@ -1,4 +1,3 @@
 """Losses and gradients for less work than autograd's: twins of the models, with gradients written out."""
 
 from sim.fast.gradients import gradients_of as gradients_of
-from sim.fast.gradients import losses_and_gradients as losses_and_gradients

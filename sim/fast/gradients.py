@@ -23,7 +23,10 @@ Gradients = Callable[[Parameters, Tensor, Tensor], Found]
 
 
 def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]:
-    """Return the function that computes a model's losses and gradients: its twin, or autograd."""
+    """Return a model's function of losses (M,) in nats and gradients: that of its twin, or autograd.
+
+    It takes parameters, tokens (M, B, L) and labels (M, B), which come behind the last tokens.
+    """
     model = model_of(section)
     if not model.twin:
         return model.losses_and_gradients
@@ -37,17 +40,6 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
     return by_hand
 
 
-def losses_and_gradients(
-    parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelSection
-) -> tuple[Tensor, Parameters]:
-    """Return each member's mean cross entropy (M,) in nats, and its gradients in the order of ``parameters``.
-
-    Tokens have shape (M, B, L), labels (M, B). With ``loss = "next-token"`` the loss is that of every next
-    token, the label being what comes after the last.
-    """
-    return gradients_of(model)(parameters, tokens, labels)
-
-
 def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
     """Return a function of losses, gradients in what is trained and their norms (M,), by torch's kernels."""
     take = gradients_of(model)
@@ -55,13 +47,7 @@ def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
     def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
         losses, found = take(parameters, tokens, labels)
         found = {name: found[name] for name in trained}
-        return losses, found, gradient_norms(found)
+        each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in found.values()]
+        return losses, found, torch.linalg.vector_norm(torch.stack(each), dim=0)
 
     return gradients
-
-
-def gradient_norms(gradients: Parameters) -> Tensor:
-    """Return the norm of each member's gradient over all its tensors, shape (M,)."""
-    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients.values()]
-    norms: Tensor = torch.linalg.vector_norm(torch.stack(each), dim=0)
-    return norms

@@ -147,7 +147,7 @@ def advise(
     given = f", keep={unknown!r}" if unknown else ""
     lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
     n_parameters = sum(role.tensor.numel() for role in roles)
-    notes = (*_notes_on_width(rate, scales), *_evidence(rate, n_parameters))
+    notes = tuple(_notes(rate, scales, n_parameters))
     return Advice(rate, n_parameters, scales, tuple(_norms(module, scales)), notes, lines)
 
 
@@ -246,8 +246,8 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     return list(norms.values())
 
 
-def _notes_on_width(rate: float, scales: Sequence[Scale]) -> list[str]:
-    """Return sentences on γ and muP in a wider model, and on the γ that the library's scale amounts to."""
+def _notes(rate: float, scales: Sequence[Scale], n_parameters: int) -> list[str]:
+    """Return sentences on γ and muP in a wider model, the library's γ, and the regime to expect."""
     notes = [
         f"Width: γ lets every standard deviation fall as width^-{rate:g}. muP keeps the embedding's, lets "
         "hidden matrices fall as width^-0.5 and the read-out as width^-1, and divides the rate of AdamW for "
@@ -261,11 +261,6 @@ def _notes_on_width(rate: float, scales: Sequence[Scale]) -> list[str]:
         first = max(hidden, key=lambda s: len(s.names))
         implied = -math.log(first.library or 1.0) / math.log(first.fan_in or 2)
         notes.append(f"The library's {first.library:.3g} at fan-in {first.fan_in} is γ = {implied:.2f}.")
-    return notes
-
-
-def _evidence(rate: float, n_parameters: int) -> list[str]:
-    """Return sentences on the regime to expect, and on how sure it is."""
     small = (
         f"Regime: γ = {rate:g} is small (above 0.5). Training starts on a plateau, and early on embeddings "
         "take the geometry of their tokens' labels, which anchorflow predicts. Whether rules come before "
@@ -280,4 +275,4 @@ def _evidence(rate: float, n_parameters: int) -> list[str]:
         "lower losses at the usual scale than at small ones; weight decay differs too: cause unknown."
     )
     scope = "Evidence: `anchorflow claims`, from models below 10 M parameters on made-up tasks and texts."
-    return [small if rate > 0.5 else usual, scope, *([large] if n_parameters > _LARGE else [])]
+    return [*notes, small if rate > 0.5 else usual, scope, *([large] if n_parameters > _LARGE else [])]

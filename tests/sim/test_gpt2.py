@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sim import GPT2Config, make_run_config, model_of
-from sim.fast import losses_and_gradients
+from sim.fast import gradients_of
 from sim.fast.gpt2 import tied_gradients
 from sim.models.gpt2 import GPT2
 from sim.models.initial import build
@@ -150,7 +150,7 @@ def test_gradients_are_those_of_the_plain_loss_for_each_member(
     expected = torch.stack([loss(*pair, ignore_index=-1) for pair in zip(logits, targets, strict=True)])
     wanted = torch.autograd.grad(expected.sum(), list(own.values()))
     for losses, found in (
-        losses_and_gradients(p, tokens, labels, model.section),
+        gradients_of(model.section)(p, tokens, labels),
         model.losses_and_gradients(p, tokens, labels),
     ):
         torch.testing.assert_close(losses, expected.detach(), rtol=1e-12, atol=0)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, Trainer
-from sim.fast import losses_and_gradients
+from sim.fast import gradients_of
 from sim.fast.token_table import pays
 from sim.models.initial import build
 from tests.sim.plain_losses import member_losses
@@ -72,7 +72,7 @@ def test_gradients_are_autograds(
         value.add_(torch.randn(value.shape, generator=generator, dtype=value.dtype), alpha=0.1)
     tokens = torch.randint(VOCABULARY, (n_members, batch, 5), generator=generator)
     labels = torch.randint(VOCABULARY, (n_members, batch), generator=generator)
-    losses, gradients = losses_and_gradients(parameters, tokens, labels, member.model)
+    losses, gradients = gradients_of(member.model)(parameters, tokens, labels)
     for value in parameters.values():
         value.requires_grad_(True)
     expected = member_losses(parameters, tokens, labels, member.model)
@@ -108,7 +108,7 @@ def test_short_sequences_leave_later_positions_alone(tokens: int) -> None:
     )
     parameters = build([member], VOCABULARY)
     sequences = torch.arange(3 * tokens).view(1, 3, tokens)
-    _, gradients = losses_and_gradients(parameters, sequences, torch.tensor([[1, 2, 3]]), member.model)
+    _, gradients = gradients_of(member.model)(parameters, sequences, torch.tensor([[1, 2, 3]]))
     used = gradients["W_pos"][0].abs().sum(-1) > 0
     assert used.tolist() == [place < tokens for place in range(5)]
 
@@ -127,8 +127,8 @@ def test_float32_gradients_are_as_accurate_as_autograds(norm: str, init_rate: fl
     )
     tokens, labels = trainer.batches.at(0)
     exact = {name: p.double() for name, p in trainer.parameters.items()}
-    expected = losses_and_gradients(exact, tokens, labels, trainer.model)[1]
-    ours = losses_and_gradients(trainer.parameters, tokens, labels, trainer.model)[1]
+    expected = gradients_of(trainer.model)(exact, tokens, labels)[1]
+    ours = gradients_of(trainer.model)(trainer.parameters, tokens, labels)[1]
     for value in trainer.parameters.values():
         value.requires_grad_(True)
     losses = member_losses(trainer.parameters, tokens, labels, trainer.model)

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from sim import Run, RunConfig, Trainer, choose_route, train_together
-from sim.fast import losses_and_gradients
+from sim.fast import gradients_of
 from sim.fast.gradients import torch_gradients
 from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
@@ -64,7 +64,7 @@ def test_compiled_gradients_are_torchs(model: dict[str, Any], small: Make) -> No
     for rows in (trainer.batches.rows(0), trainer.batches.rows(0)[:, :5]):
         tokens, labels = trainer.batches.of(rows)
         losses, found, norms = trainer.gradients(tokens, labels)
-        expected = losses_and_gradients(trainer.parameters, tokens, labels, trainer.model)
+        expected = gradients_of(trainer.model)(trainer.parameters, tokens, labels)
         torch.testing.assert_close(losses, expected[0], rtol=1e-13, atol=0)
         for name, gradient in expected[1].items():
             largest = max(float(gradient.abs().max()), 1e-6)  # That of keys' biases is rounding alone.
