@@ -62,14 +62,9 @@ class LanguageTask(Section):
     """Keep every token of the tokenizer under its own number, and <end> behind them, whatever occurs."""
 
     @model_validator(mode="after")
-    def _whole_of_a_tokenizer(self) -> LanguageTask:
+    def _makes_sense(self) -> LanguageTask:
         if self.whole_vocabulary and not self.tokenizer:
-            problem, remedy = "there is no tokenizer", "name a tokenizer.json"
-            raise InputError("whole_vocabulary", True, problem, remedy)
-        return self
-
-    @model_validator(mode="after")
-    def _names_differ(self) -> LanguageTask:
+            raise InputError("whole_vocabulary", True, "there is no tokenizer", "name a tokenizer.json")
         for name in self.names:
             if self.names.count(name) > 1:
                 raise InputError("corpora", name, "two corpora of that name", "name each differently")

@@ -184,14 +184,10 @@ class GPT2Config(ModelSection):
     (0.02 / √(2 n_layers)), as one of the group's scripts does."""
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> GPT2Config:
+    def _makes_sense(self) -> GPT2Config:
         if self.d_m % self.n_heads:
             problem = f"not divisible by n_heads = {self.n_heads}"
             raise InputError("d_m", self.d_m, problem, "give a multiple of it")
-        return self
-
-    @model_validator(mode="after")
-    def _own_scales_have_no_rate(self) -> GPT2Config:
         fixed = [name for name in self.tensor_init_rates if name.rpartition(".")[2] in OWN_SCALED]
         if self.own_scales and fixed:
             problem = f"gives {fixed[0]} a γ, which own_scales keeps at GPT-2's scale"

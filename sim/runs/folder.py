@@ -69,7 +69,7 @@ class RunFolder(Manifest):
                 problem = "the folder of this run, or what names it as that, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
-        return super().write(name, content)
+            return super().write(name, content)
 
     def write_arrays(self, name: str, arrays: Arrays, meta: Mapping[str, str]) -> None:
         """Write a snapshot, statistics or a checkpoint."""

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json, writing
+from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
 from theory import InputError
 
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -71,22 +71,19 @@ class Manifest:
         """Write a file, or replace one that this program wrote and nobody changed since; else InputError."""
         data, file = content.encode() if isinstance(content, str) else content, self.path / name
         listed, new = self.listed(), digest(data)
-        with writing(self.path):
-            before = self._digest_before(name, listed, new)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._save(listed | {name: (new,) if before in (None, new) else (new, before)})
-            if before != new:
-                write_atomically(file, data)
-                self._save(listed | {name: (new,)})
+        before = self._digest_before(name, listed, new)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._save(listed | {name: (new,) if before in (None, new) else (new, before)})
+        if before != new:
+            write_atomically(file, data)
+            self._save(listed | {name: (new,)})
         return file
 
     def remove(self, name: str) -> None:
         """Delete a file that this program wrote, if it is there."""
-        listed = self.listed()
-        with writing(self.path):
-            if self._digest_before(name, listed) is not None:
-                (self.path / name).unlink()
-            self.forget(name)
+        if self._digest_before(name, self.listed()) is not None:
+            (self.path / name).unlink()
+        self.forget(name)
 
     def forget(self, name: str) -> None:
         """Take a file off the list."""

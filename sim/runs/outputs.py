@@ -30,6 +30,11 @@ class OutputFolder(Manifest):
             found = [file for name in folders for file in entries(self.path / name)]
             super().check([*names, *(file.relative_to(self.path).as_posix() for file in found)])
 
+    def write(self, name: str, content: bytes | str) -> Path:
+        """Write a file, or replace one that was written before and not changed since; else InputError."""
+        with writing(self.path):
+            return super().write(name, content)
+
 
 @dataclass(frozen=True)
 class OutputFile:
