@@ -17,9 +17,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_
 from sim.config.language import LanguageTask
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import MANY, Count, Section, Several, tagged
-from sim.config.task_files import PRESETS as PRESETS
-from sim.config.task_files import any_task_table, as_any_task
-from sim.config.task_files import as_task as as_task
+from sim.config.task_files import any_task_table, as_any_task, as_task
 from theory import InputError, Task
 from theory.errors import unknown_key
 

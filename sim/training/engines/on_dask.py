@@ -52,7 +52,11 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                     left.clear()
                     running.clear()
                     break
-                ended[running.pop(future)] = _ended(future)
+                index = running.pop(future)
+                try:  # What a job raised came as its result, so that an error here is Dask's.
+                    ended[index] = future.result()
+                except Exception as error:
+                    ended[index] = WorkerDiedError(f"Dask gave it up: {error}")
     return [ended.get(index, gone) for index in range(len(jobs))]
 
 
@@ -96,11 +100,3 @@ def _train(job: Job, execution: Execution, token: str) -> Ended:
 
 def _stop(token: str) -> None:
     _stopped.add(token)
-
-
-def _ended(future: Future[Ended]) -> Ended:
-    """Return how a job ended: what it raised came as its result, so that an error here is Dask's."""
-    try:
-        return future.result()
-    except Exception as error:
-        return WorkerDiedError(f"Dask gave it up: {error}")
