@@ -15,10 +15,8 @@ SHARED = {
     "tests/theory/derive/": "derivations",
     "tests/validate/figures/": "drawn figures",
     "tests/validate/test_answer.py": "a report",
-    "tests/validate/test_compare_command.py": "a report",
     "tests/validate/test_kept_or_folder.py": "a report",
     "tests/validate/test_report.py": "a report",
-    "tests/validate/test_report_page.py": "a report",
 }
 """How the names of test files begin, and what is made once for all of them."""
 

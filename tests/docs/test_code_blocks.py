@@ -20,7 +20,7 @@ OWN_TEST = {
         for page in ("advise", "any_model", "record", "series")
     },
     "docs/howto/extend.md": "tests/docs/test_model_page.py",
-    "docs/howto/rule.md": "tests/docs/test_guide.py",
+    "docs/howto/rule.md": "tests/docs/test_accepted_as_printed.py",
 }
 HERE = {"docs/engine.md", "docs/reference.md"}
 """Pages whose code needs runs; they are made below."""

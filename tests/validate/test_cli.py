@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
 from validate.cli import main
 from validate.commands import COMMANDS
+from validate.commands.train import print_runs
 
 CONFIG = """
 init_rates = [0.8]
@@ -213,3 +216,28 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert main(["derive", "prop 9"]) == 2
     assert "did you mean" in capsys.readouterr().err
     assert main(["derive", "prop", "1", "--all"]) == 2
+
+
+def _run(name: str, loss: dict[str, float | None]) -> Any:
+    final = {"accuracy": dict.fromkeys(loss, 0.5), "loss": loss}
+    return SimpleNamespace(path=Path(name), metrics=[final], snapshot_epochs=[0, 2])
+
+
+def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [_run("a", {"mem": 1.25, "rsn_test": None}), _run("b", {"mem": 2.0})]
+    print_runs(runs, "anchorflow compare runs", as_json=False)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line[:2] in ("a ", "b ")]
+    assert rows == [["a", "0.500", "0.500", "1.250", "–"], ["b", "0.500", "–", "2.000", "–"]]
+
+
+@pytest.mark.usefixtures("one_paper_figure")
+def test_the_commands_that_are_printed_can_be_pasted(
+    runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "runs ü" / "mine a"
+    config = str(runs_folder / "gamma0.8_seed0" / "config.json")
+    assert main(["train", config, "--out", str(out), "--training.epochs", "4"]) == 0
+    printed = capsys.readouterr().out.splitlines()[-1].partition("compare them with the theory: ")[2]
+    assert shlex.split(printed) == ["anchorflow", "compare", str(out)]
+    assert main(["claims", "--runs", str(out)]) == 2
+    assert f"anchorflow compare '{out}'" in capsys.readouterr().err.replace("\n", "")

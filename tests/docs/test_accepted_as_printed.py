@@ -1,17 +1,22 @@
-"""Every command line of the pages is understood: the command is there, and so is each of its options."""
+"""What the pages show is accepted as printed: command lines with their options, TOML, a rule of one's own."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from sim.config.run import make_run_config
+from sim.config.task_files import read_description
 from tests.docs.pages import PAGES, ROOT, blocks
-from theory import InputError
+from theory import InputError, Task
 from validate.commands import find_command
 from validate.commands.parsing import import_first, parse
+from validate.studies.study import load_study
 
 INLINE = re.compile(r"`anchorflow ([a-z][^`]*)`")
 
@@ -48,3 +53,38 @@ def test_command_lines_are_understood(page: str, monkeypatch: pytest.MonkeyPatch
             check(words)
         except (InputError, ImportError) as error:
             pytest.fail(f"anchorflow {' '.join(words)}: {error}")
+
+
+# The example of a claim names a measure that the reader is to write.
+TOML = [
+    (f"{page}:{i}", text)
+    for page in PAGES
+    for i, text in enumerate(blocks(page, "toml"))
+    if not text.startswith("[[claim]]")
+]
+
+
+@pytest.mark.parametrize(("where", "text"), TOML, ids=[where for where, _ in TOML])
+def test_every_toml_example_is_accepted_as_printed(where: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "example.toml"
+    file.write_text(text)
+    if where.startswith("docs/sweeps.md"):
+        assert load_study(file).variants
+        return
+    described = read_description(file)
+    assert make_run_config(described).members()
+    if set(described) == {"task"}:
+        assert Task.from_toml(Task.from_toml(file).to_toml()) == Task.from_toml(file)
+
+
+def test_the_python_of_a_rule_of_ones_own_runs(tmp_path: Path) -> None:
+    (text,) = blocks("docs/howto/rule.md", "python")
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.stdout.strip() == "True", done.stderr
