@@ -52,8 +52,9 @@ class OutputFile:
         """Return the file to write; refuse, before any work, one that is there, a bad place, a run folder."""
         with writing(self.path, self.argument):
             target = Path(os.path.realpath(self.path))
-            if target.is_symlink() or (target.exists() and not target.is_file()):
-                raise OSError(None, "Is not a regular file, or a link that leads back to itself")
+            # The real path of a pipe is no path: /dev/stdout leads to one.
+            if target.is_symlink() or (self.path.exists() and not self.path.is_file()):
+                raise OSError(None, "Is a folder, a pipe, a device, or a link that leads back to itself")
             _check_no_run(self.argument, self.path, target.parent)
             # An empty file, as mktemp makes one, has nothing to lose.
             if not self.overwrite and target.exists() and target.stat().st_size > 0:

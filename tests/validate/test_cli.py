@@ -241,3 +241,23 @@ def test_the_commands_that_are_printed_can_be_pasted(
     assert shlex.split(printed) == ["anchorflow", "compare", str(out)]
     assert main(["claims", "--runs", str(out)]) == 2
     assert f"anchorflow compare '{out}'" in capsys.readouterr().err.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("init_rates = [0.8", ["not valid TOML"]),
+        ("[trainning]\nepochs = 3", ["'trainning'", "did you mean 'training'"]),
+        (CONFIG.replace("[model]", "[model]\nd_model = 3"), ["'d_model'", "unknown key"]),
+        (CONFIG.replace('"1..3"', '"1..11"'), ["anchors = 11", "two mappings"]),
+    ],
+)
+def test_a_bad_configuration_is_refused_before_any_work(
+    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(text)
+    assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert all(word in error for word in words), error
+    assert not (tmp_path / "out").exists()
