@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
-from theory.errors import unknown_name
+from theory.errors import IntegrationError, unknown_name
 from validate.commands import COMMANDS, OPTIONS, find_command
 from validate.terminal.streams import OutputError, prepare_streams, say
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
             prepare_streams()
         code = _run(words, begin)
         sys.stdout.flush()
-    except (InputError, OutputError) as error:
+    except (InputError, OutputError, IntegrationError) as error:
         say(f"anchorflow: {error}")
         return 2
     except UnfinishedRunsError as error:

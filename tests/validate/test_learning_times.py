@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig
 from tests.validate.judge.synthetic import ramp, run
-from theory import InputError, LearningCurves
+from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
+from validate.cli import main
 from validate.judge.measures.learning_times import (
     GUESSES,
     Kept,
@@ -102,3 +105,47 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
     momentum = member.model_copy(update={"training": member.training.model_copy(update={"momentum": 0.9})})
     with pytest.raises(InputError, match="not one that is predicted"):
         predict_for(momentum, [0])
+
+
+SMALL_TASK = """
+keys = "20..29"
+n_anchors = 2
+length = 3
+vocab_size = 60
+reasoning_anchors = "11..13"
+memory_anchors = "1..3"
+"""
+
+
+@pytest.mark.parametrize("scatter", [False, True])
+def test_the_command_s_curves_are_those_of_its_options(
+    scatter: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "task.toml"
+    file.write_text(SMALL_TASK)
+    words = [
+        "predict",
+        str(file),
+        "--curves",
+        "--init-rate",
+        "0.6",
+        "--lr",
+        "2e-3",
+        "--seed",
+        "2",
+        "--epochs",
+    ]
+    words += ["4", *["--scatter"] * scatter]
+    assert main([*words, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["learning"]
+    curves = predict_learning(
+        Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter
+    )
+    assert printed["steps"] == curves.steps.tolist()
+    assert printed["loss"] == {name: rows[0].tolist() for name, rows in curves.loss.items()}
+    assert printed["accuracy"] == {name: rows[0].tolist() for name, rows in curves.accuracy.items()}
+    assert main([*words, "--max-gradients", "2"]) == 2
+    told = capsys.readouterr()
+    assert "2 gradients did not reach the end" in told.err
+    assert "max_gradients" in told.err
+    assert "std of the label" in told.out

@@ -48,7 +48,9 @@ class Options(CommandOptions):
     """How long the curves are; the flow ends after twice as many."""
     scatter: bool = False
     """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
-    at larger rates; with it the prediction often takes longer than training."""
+    at larger rates; with it the prediction takes several times as long as training."""
+    max_gradients: int = 20_000
+    """How many gradients of the population (tens of milliseconds each) curves or flow may take."""
 
 
 def run(options: Options) -> int:
@@ -58,7 +60,7 @@ def run(options: Options) -> int:
     if (options.file is None) == (options.task is None):
         given = f"{options.file} and {options.task}" if options.file else "none"
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
-    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "scatter"):
+    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "max_gradients", "scatter"):
         if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
             raise InputError(name, getattr(options, name), "is for curves", "add --curves")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
@@ -81,9 +83,9 @@ def run(options: Options) -> int:
     if options.as_json:
         more: dict[str, Any] = {}
         if member is not None and options.curves:
-            more["learning"] = curves_json(_curves(member, options.scatter))
+            more["learning"] = curves_json(_curves(member, options))
         if member is not None and options.flow:
-            matrices, seconds = flow_cosines(member, LEVELS)
+            matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
             cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
             more["flow"] = {"anchors": task.anchors, "cosines": cosines, "seconds": seconds}
         print_json(prediction.to_json() | more)
@@ -95,11 +97,11 @@ def run(options: Options) -> int:
         tell(sentence)
     sys.stdout.flush()  # What follows may take minutes.
     if member is not None and options.flow:
-        matrices, seconds = flow_cosines(member, LEVELS)
+        matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
         title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
         print_table(title, COSINE_HEADER, flow_rows(member, matrices))
     if member is not None and options.curves:
-        curves = _curves(member, options.scatter)
+        curves = _curves(member, options)
         header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
         print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
         for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
@@ -120,7 +122,7 @@ def _member(task: Task, options: Options) -> MemberConfig:
     return member
 
 
-def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
+def _curves(member: MemberConfig, options: Options) -> LearningCurves:
     """Predict, and show how many of the epochs the curves have passed."""
     from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
@@ -137,4 +139,5 @@ def _curves(member: MemberConfig, scatter: bool) -> LearningCurves:
                 passed += 1
                 advance()
 
-        return predict_for(member, [member.seed], scatter=scatter, report=report)
+        own = {"scatter": options.scatter, "max_gradients": options.max_gradients}
+        return predict_for(member, [member.seed], report=report, **own)

@@ -102,7 +102,7 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 
 def flow_cosines(
-    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000
+    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000, **options: int
 ) -> tuple[list[FloatArray], float]:
     """Return the flow's cosines of all anchors at some training accuracies, and the seconds that they took.
 
@@ -116,15 +116,17 @@ def flow_cosines(
         Increasing.
     seed : int, optional
         Of the start.
+    **options : int
+        ``max_gradients`` of ``predicted_embedding``.
 
     Raises
     ------
     InputError
         As ``flow_options``.
     """
-    began, options = time.process_time(), flow_options(config)
-    found = predicted_embedding(accuracies=accuracies, seed=seed, **options)
-    anchors = list(options["task"].anchors)
+    began, setting = time.process_time(), flow_options(config)
+    found = predicted_embedding(accuracies=accuracies, seed=seed, **setting, **options)
+    anchors = list(setting["task"].anchors)
     unknown = np.full((len(anchors), len(anchors)), np.nan)
     reached = np.isfinite(found.steps)
     cosines = [
