@@ -174,16 +174,16 @@ def copy_rows(settings: Sequence[Setting], divisor: int) -> Iterable[list[str]]:
 
 
 def seconds_of_run(setting: Setting) -> float:
-    """Return the processor time of one run of a setting, from two of its epochs."""
+    """Return the processor time of one run of a setting, from ten of its epochs."""
     n_epochs = setting.config.training.epochs
-    short = setting.config.training.model_copy(update={"epochs": 2, "snapshot_epochs": ()})
+    short = setting.config.training.model_copy(update={"epochs": 10, "snapshot_epochs": ()})
     member = setting.config.model_copy(update={"training": short})
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         train_members(
             [member.model_copy(update={"training": short})], [Path(folder) / "run"], kernels="torch"
         )
-        return (time.process_time() - start) / 2 * n_epochs
+        return (time.process_time() - start) / 10 * n_epochs
 
 
 if __name__ == "__main__":
