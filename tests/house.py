@@ -1,4 +1,4 @@
-"""``make house``: lines, files and words of the project beside their budget; exit code 1 if one is over."""
+"""``make house``: the size of the project beside its budget, and what holds the rest; exit code 1 if over."""
 
 import subprocess
 import sys
@@ -9,6 +9,39 @@ from rich.table import Table
 
 LINES = {"theory": 12_500, "sim": 7_200, "validate": 13_500, "tests": 20_000, "docs": 2_500}
 PACKAGES, FILES, WORDS = 33_000, 260, 45_000
+HELD_BY = {
+    "sim": {
+        "advise on anyone's model": ["sim/modules/advise.py"],
+        "SLURM and Dask": ["sim/training/engines/on_slurm.py", "sim/training/engines/on_dask.py"],
+        "PrOntoQA": ["sim/data/prontoqa.py"],
+        "compiled kernels": ["sim/training/kernels.py"],
+        "steps recorded on a GPU": ["sim/training/device_steps.py"],
+    },
+    "validate": {
+        "language models observed, judged and drawn": ["validate/*/language.py", "validate/*/*/language.py"],
+        "audit of any module's scales": ["validate/scales/*.py"],
+        "Recorder for anybody's loop": ["validate/corpus/record.py"],
+        "pivots of sweeps": ["validate/sweeps/pivot.py"],
+        "the optimiser's flow beside P^s": ["validate/judge/flow.py"],
+        "learning times and guesses of them": ["validate/judge/measures/learning_times.py"],
+        "series and files of checkpoints": ["validate/corpus/series.py", "validate/corpus/checkpoint.py"],
+        "two corpora compared": ["validate/corpus/comparison.py"],
+        "rivals ranked, error budget": ["validate/judge/ranking.py"],
+        "what a model without order can learn": ["validate/predict/ceiling.py"],
+        "times as bounds": ["validate/observe/bounds.py"],
+    },
+    "tests": {
+        "random calls and command lines": ["tests/fuzz/*.py"],
+        "recorded numbers": ["tests/golden/*.py"],
+        "random mutants": ["tests/mutants.py"],
+        "kills, damage and resuming": [
+            "tests/sim/test_nothing_is_lost.py",
+            "tests/sim/test_resuming.py",
+            "tests/sim/test_folder_machine.py",
+        ],
+    },
+}
+"""What goes beyond a folder's budget: capabilities that a user would miss, and the files that hold them."""
 
 
 def measure() -> list[tuple[str, int, int]]:
@@ -32,10 +65,26 @@ def measure() -> list[tuple[str, int, int]]:
     ]
 
 
+def n_lines(pattern: str) -> int:
+    """Return the lines of the files that match, of which there has to be one."""
+    files = list(Path().glob(pattern))
+    assert files, pattern
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
 if __name__ == "__main__":
     rows = measure()
     table = Table("", "today", "budget", "")
     for name, value, budget in rows:
         table.add_row(name, f"{value:,}", f"{budget:,}", "" if value <= budget else "over")
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    for folder, held in HELD_BY.items():
+        over = next(value - budget for name, value, budget in rows if name.startswith(f"{folder}/,"))
+        if over > 0:
+            counts = {name: sum(map(n_lines, patterns)) for name, patterns in held.items()}
+            told = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+            console.print(
+                f"{folder}/ is {over:,} over; {sum(counts.values()):,} are in {told}", highlight=False
+            )
     sys.exit(any(value > budget for _, value, budget in rows))
