@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +85,7 @@ class Checkpoint:
 
     def _read(self, source: Any, tensor: str = "") -> dict[str, Any]:
         """Return a file's header, or one tensor by its name."""
-        with _opened(source) as file:
+        with open_regular(source) if isinstance(source, Path) else nullcontext(source) as file:
             try:
                 file.seek(0)
                 size = int.from_bytes(file.read(8), "little")
@@ -103,15 +102,6 @@ class Checkpoint:
             except (*_DAMAGED, SafetensorError):
                 problem, remedy = "not a safetensors file of floating-point tensors", "save it again"
                 raise InputError("path", self.name, problem, remedy) from None
-
-
-@contextmanager
-def _opened(file: Any) -> Iterator[BinaryIO]:
-    if isinstance(file, Path):
-        with open_regular(file) as opened:
-            yield opened
-    else:
-        yield file
 
 
 def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:

@@ -65,14 +65,14 @@ class LanguageComparison:
             "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
             "centred: the mean row removed from the predicted and the observed",
         )
-        losses = _cells(self.losses())
+        losses = [_cells(line, str) for line in self.losses()]
         of_the_end = Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses)
         if not self.learned:
             return [of_the_end]
         header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
         rows = [o.cells() for o in self.outcomes]
         undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
-        cosines = _cells(self.cosines(), brief=True)
+        cosines = [_cells(line, lambda estimate: estimate.brief) for line in self.cosines()]
         title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
         return [
             of_the_end,
@@ -109,18 +109,18 @@ class LanguageComparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        told = ("init_rates", "measure", "relation", "threshold", "estimate")
-        verdicts = [(o, o.as_dict()) for o in self.outcomes]
+        verdicts = []
+        for o in self.outcomes:
+            plain = o.as_dict()
+            told = {key: plain[key] for key in ("init_rates", "measure", "relation", "threshold", "estimate")}
+            about = {"claim": o.claim.name, "statement": o.claim.statement, "verdict": o.state}
+            verdicts.append(about | told)
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],
-            "verdicts": [
-                {"claim": o.claim.name, "statement": o.claim.statement, "verdict": o.state}
-                | {name: plain[name] for name in told}
-                for o, plain in verdicts
-            ],
-            "losses": _plain(self.losses()),
-            "cosines": _plain(self.cosines()),
+            "verdicts": verdicts,
+            "losses": [_plain(line) for line in self.losses()],
+            "cosines": [_plain(line) for line in self.cosines()],
         }
 
     def write(self, out: PathLike) -> None:
@@ -154,14 +154,10 @@ def _when(setting: Setting) -> str:
     return f"{text} ({never})" if epochs and never else text or never
 
 
-def _cells(lines: list[Line], brief: bool = False) -> list[list[str]]:
-    def text(value: Any) -> str:
-        if isinstance(value, float):
-            return f"{value:g}"
-        return value.brief if brief and isinstance(value, Estimate) else str(value)
-
-    return [[text(value) for value in line.values()] for line in lines]
+def _cells(line: Line, shown: Callable[[Estimate], str]) -> list[str]:
+    gamma, *rest = line.values()
+    return [f"{gamma:g}", *(shown(each) if isinstance(each, Estimate) else each for each in rest)]
 
 
-def _plain(lines: list[Line]) -> list[Line]:
-    return [{k: v.as_dict() if isinstance(v, Estimate) else v for k, v in each.items()} for each in lines]
+def _plain(line: Line) -> Line:
+    return {key: each.as_dict() if isinstance(each, Estimate) else each for key, each in line.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, get_args
 
@@ -119,10 +119,9 @@ def compare_embedding(
     if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
         raise InputError("bands", bands, "not rising numbers from 1 on", "give e.g. (1, 5, 20)")
     rng = np.random.default_rng(seed)
-    counts, shuffled = counts_and_control(corpus, len(rows), padded, rng)
-    corpora = [counts, *(shuffled() for _ in range(controls))]
+    corpora = counts_and_controls(corpus, len(rows), padded, controls, rng)
     comparisons = []
-    for name, chosen in token_sets(counts, tokens, top, bands, rng):
+    for name, chosen in token_sets(corpora[0], tokens, top, bands, rng):
         for predictor in predictors:
             grams = [corpus_gram(each, chosen, predictor) for each in corpora]
             comparisons += [
@@ -132,21 +131,23 @@ def compare_embedding(
     return EmbeddingComparison(tuple(comparisons), controls)
 
 
-def counts_and_control(
-    corpus: Any, n_rows: int, padded: bool, rng: np.random.Generator
-) -> tuple[CorpusCounts, Callable[[], CorpusCounts]]:
-    """Return the counts of a corpus, and a function that shuffles it anew and counts again."""
+def counts_and_controls(
+    corpus: Any, n_rows: int, padded: bool, n_controls: int, rng: np.random.Generator
+) -> list[CorpusCounts]:
+    """Return the counts of a corpus, and of the corpus shuffled so many times."""
     if isinstance(corpus, tuple) and len(corpus) == 2:
         tokens, labels = corpus
         counts = pair_counts(tokens, labels, n_rows)
-        return counts, lambda: pair_counts(tokens, rng.permutation(np.asarray(labels)), n_rows)
+        shuffled = (rng.permutation(np.asarray(labels)) for _ in range(n_controls))
+        return [counts, *(pair_counts(tokens, each, n_rows) for each in shuffled)]
     V = corpus.vocab_size if isinstance(corpus, Corpus) else n_rows
     if n_rows < V or (n_rows > V and not padded):
         remedy = "use the tokenizer that it was trained with" + (", or padded=True" if n_rows > V else "")
         raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
     # A one-way iterator would be spent by the first pass.
     sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)
-    return corpus_counts(sequences, n_rows), lambda: corpus_counts(shuffled_tokens(sequences, V, rng), n_rows)
+    texts = (shuffled_tokens(sequences, V, rng) for _ in range(n_controls))
+    return [corpus_counts(each, n_rows) for each in (sequences, *texts)]
 
 
 def token_sets(

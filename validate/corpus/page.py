@@ -45,14 +45,7 @@ def write_page(
 
 
 def write_prediction(prediction: CorpusPrediction, out: PathLike) -> None:
-    """Write prediction.json, the pictures (PNG and SVG) and prediction.html into a folder."""
-    title, text = "The prediction from this corpus", prediction.headline()
-    drawn = [sheet_of(prediction)]
-    write_page(out, "prediction", prediction.to_json(), title, text, prediction.tables(), drawn)
-
-
-def sheet_of(prediction: CorpusPrediction) -> Sheet:
-    """Return a figure of the cosines, the times and the spectrum."""
+    """Write prediction.json, a figure of cosines, times and spectrum, and prediction.html into a folder."""
     g, words = prediction.geometry, prediction.words
     places = np.arange(len(words))
     times = {"departs": g.departs} | ({"distinct": g.distinct_from_all} if len(words) > 1 else {})
@@ -75,4 +68,6 @@ def sheet_of(prediction: CorpusPrediction) -> Sheet:
         "from its initial value, and when it is distinct from all others shown. Right: the largest singular "
         "values of C."
     )
-    return Sheet("geometry", caption, "", [PanelRow("", panels, BAR, 2.5)])
+    sheet = Sheet("geometry", caption, "", [PanelRow("", panels, BAR, 2.5)])
+    title, text = "The prediction from this corpus", prediction.headline()
+    write_page(out, "prediction", prediction.to_json(), title, text, prediction.tables(), [sheet])

@@ -29,7 +29,7 @@ from validate.observe.observations import UNDEFINED
 from validate.progress import track
 from validate.terminal.tables import Table
 
-FORMULAS: dict[CorpusPredictor, str] = {
+FORMULAS = {
     "bigram": "P^s - u",
     "marginal": "P^s - mean P",
     "tied": "rows of C + C^T",
@@ -38,11 +38,7 @@ FORMULAS: dict[CorpusPredictor, str] = {
 }
 TOO_RARE = " *"
 """The mark of a neighbour's cosine that is too uncertain to be ranked."""
-TOO_RARE_NOTES = (
-    "*: one of the two is too rare to rank; the cosine is within two standard errors of zero or less",
-)
-TOKEN_HEADER = ("word", "share", "departs", "distinct", "most like", "cosine")
-TOKEN_NOTES = (
+_NOTES = (
     "departs: time to move by its initial norm; the first one's is 1 (gradient flow, small weights)",
     "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
     " -, if by that its difference from one of them may be none (two standard errors)",
@@ -123,7 +119,11 @@ class CorpusPrediction(Shown):
         """The words of ``geometry``."""
         return [self.corpus.words[token] for token in self.geometry.tokens]
 
-    def token_rows(self) -> list[list[str]]:
+    def tables(self) -> list[Table]:
+        """Return the tables: the words, the neighbours of each that was asked for, and the spectrum of C."""
+        return [self._words(), *map(self._nearest, self.neighbours), self._spectrum()]
+
+    def _words(self) -> Table:
         """Return one line per word: its share, when it departs and is distinct, and the word most like it."""
         g, rows = self.geometry, []
         others = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
@@ -135,35 +135,30 @@ class CorpusPrediction(Shown):
             share = f"{self.counts.ratios[g.tokens[i]]:.2g}"
             when = [f"{time:.2f}" if np.isfinite(time) else UNDEFINED for time in times]
             rows.append([self.words[i], share, *when, *alike])
-        return rows
+        title = f"predicted embedding, {g.predictor}: {FORMULAS[g.predictor]}"
+        header = ("word", "share", "departs", "distinct", "most like", "cosine")
+        return Table(title, header, rows, ("share",), _NOTES)
 
-    def neighbour_rows(self, geometry: CorpusGeometry) -> list[list[str]]:
+    def _nearest(self, near: CorpusGeometry) -> Table:
         """Return one line per neighbour: its count and its cosine, with a mark if that is too uncertain."""
-        cosine, c = geometry.cosine, self.corpus
+        cosine, c = near.cosine, self.corpus
         sure = 2 * cosine.standard_error[0] < cosine.value[0]
-        return [
+        rows = [
             [c.words[t], str(c.counts[t]), _cell(cosine, 0, i) + TOO_RARE * bool(not sure[i])]
-            for i, t in enumerate(geometry.tokens)
-            if i
+            for i, t in enumerate(near.tokens)
         ]
+        why = "one of the two is too rare to rank; the cosine is within two standard errors of zero or less"
+        notes = [f"*: {why}"] * bool(not sure[1:].all())
+        return Table(f"nearest to {rows[0][0]!r}", ("word", "count", "cosine"), rows[1:], (), notes)
 
-    def tables(self) -> list[Table]:
-        """Return the tables: the words, the neighbours of each that was asked for, and the spectrum of C."""
-        predictor: CorpusPredictor = self.geometry.predictor  # type: ignore[assignment]
-        title = f"predicted embedding, {predictor}: {FORMULAS[predictor]}"
-        found = [Table(title, TOKEN_HEADER, self.token_rows(), ("share",), TOKEN_NOTES)]
-        for near in self.neighbours:
-            rows = self.neighbour_rows(near)
-            notes = TOO_RARE_NOTES if any(row[-1].endswith(TOO_RARE) for row in rows) else ()
-            title = f"nearest to {self.corpus.words[near.tokens[0]]!r}"
-            found.append(Table(title, ("word", "count", "cosine"), rows, (), notes))
-        first = self.singular_values[0]
+    def _spectrum(self) -> Table:
+        values = self.singular_values
         modes = [
-            [str(k), f"{value:.3g}", f"{value / first:.3f}", " ".join(words)]
-            for k, (value, words) in enumerate(zip(self.singular_values, self.leading, strict=True), start=1)
+            [str(k), f"{value:.3g}", f"{value / values[0]:.3f}", " ".join(words)]
+            for k, (value, words) in enumerate(zip(values, self.leading, strict=True), start=1)
         ]
         header = ("", "value", "over first", "words most along it")
-        return [*found, Table("singular values of C, rows r_s (P^s - u)", header, modes)]
+        return Table("singular values of C, rows r_s (P^s - u)", header, modes)
 
     def headline(self) -> str:
         """Return the size of the corpus and the mean cosine of the chosen words, in sentences."""
@@ -176,15 +171,13 @@ class CorpusPrediction(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
-        g, corpus = self.geometry, self.corpus
-        neighbours = {
-            corpus.words[near.tokens[0]]: {
-                "words": [corpus.words[t] for t in near.tokens[1:]],
-                "cosine": _plain(near.cosine.value[0, 1:]),
-                "standard_error": _plain(near.cosine.standard_error[0, 1:]),
-            }
-            for near in self.neighbours
-        }
+        g, corpus, neighbours = self.geometry, self.corpus, {}
+        for near in self.neighbours:
+            word, *others = [corpus.words[t] for t in near.tokens]
+            cosine, error = (
+                _plain(values[0, 1:]) for values in (near.cosine.value, near.cosine.standard_error)
+            )
+            neighbours[word] = {"words": others, "cosine": cosine, "standard_error": error}
         return {
             "schema": "anchorflow/corpus-prediction/1",
             "predictor": g.predictor,
@@ -202,11 +195,11 @@ class CorpusPrediction(Shown):
             "leading_words": self.leading,
         }
 
-    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
+    def _shown(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         mean = _cell(self.geometry.mean_cosine)
         sizes = f"{len(self.words)} words of {self.corpus.vocab_size}"
         title = f"{sizes}, predictor {self.geometry.predictor}; mean cosine {mean}"
-        return title, TOKEN_HEADER, self.token_rows()
+        return title, *self._words()[1:3]
 
 
 def _plain(values: Any) -> Any:

@@ -20,9 +20,10 @@ from sim.runs.outputs import OutputFile
 from sim.runs.table import csv_text
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.checked import Between, Size, checked
+from theory.corpus.rows import CountPredictor
 from theory.reading import as_path
 from validate.corpus.association import associate_rows
-from validate.corpus.embedding import counts_and_control, token_sets
+from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.observe import effective_rank
 from validate.scales.escapes import rate_of
 from validate.sweeps.table import write_table
@@ -116,13 +117,14 @@ class Recorder:
             grams = {name: D @ D.T for name, D in rows.items()}
             self._grams = {name: [gram, gram[np.ix_(shuffle, shuffle)]] for name, gram in grams.items()}
         else:
-            counts, shuffled = counts_and_control(data, role.shape[0], True, rng)
-            control, first = shuffled(), "tied" if len(role.names) > 1 else "bigram"
-            ((_, self._tokens), *_) = token_sets(counts, (), top, (1,), rng)
-            self._grams = {
-                predictor: [corpus_gram(each, self._tokens, predictor) for each in (counts, control)]  # type: ignore[arg-type]
-                for predictor in (first, "marginal", "readout")
-            }
+            corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
+            ((_, self._tokens), *_) = token_sets(corpora[0], (), top, (1,), rng)
+            predictors: list[CountPredictor] = [
+                "tied" if len(role.names) > 1 else "bigram",
+                "marginal",
+                "readout",
+            ]
+            self._grams = {p: [corpus_gram(each, self._tokens, p) for each in corpora] for p in predictors}
         self._embedding = role.tensor
 
     def step(self) -> None:
@@ -183,14 +185,14 @@ class Recorder:
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).cpu().numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
-            observed, numbers = math.nan, [math.nan] * 4
+            numbers: list[float | None] = [None] * 5
             with suppress(InputError):  # Fewer than two tokens have a row.
                 found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
-                observed, control = found.observed_mean, found.control.mean
-                ends = (math.nan if end is None else end for end in (found.pearson.low, found.pearson.high))
-                numbers = [found.pearson.mean, *ends, control]
-            names = ("pearson", "low", "high", "control")
-            columns |= {f"{name}/{predictor}": x for name, x in zip(names, numbers, strict=True)}
+                linear = found.pearson
+                numbers = [linear.mean, linear.low, linear.high, found.control.mean, found.observed_mean]
+            *known, observed = [math.nan if number is None else number for number in numbers]
+            names = [f"{name}/{predictor}" for name in ("pearson", "low", "high", "control")]
+            columns |= dict(zip(names, known, strict=True))
             columns.setdefault("mean cosine", observed)
         return columns
 

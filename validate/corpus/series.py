@@ -19,14 +19,13 @@ from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
-from validate.corpus.embedding import counts_and_control, token_sets
+from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.terminal.tables import Table
 
-_SAMPLED = 500
-"""Rows by which revisions are compared with each other."""
+_SAMPLED = 500  # Rows by which revisions are compared with each other.
 
 
 class Point(NamedTuple):
@@ -127,9 +126,8 @@ def compare_series(
     opened = sorted(zip(steps_of(named), map(Checkpoint, checkpoints), strict=True), key=lambda each: each[0])
     V = len(opened[0][1].matrix(tensor))
     rng = np.random.default_rng(seed)
-    counts, shuffled = counts_and_control(corpus, V, padded, rng)
-    corpora = [counts, *(shuffled() for _ in range(controls))]
-    ((_, chosen), *_) = token_sets(counts, tokens, top, (1,), rng)
+    corpora = counts_and_controls(corpus, V, padded, controls, rng)
+    ((_, chosen), *_) = token_sets(corpora[0], tokens, top, (1,), rng)
     grams = cache(lambda predictor: [corpus_gram(each, chosen, predictor) for each in corpora])
     points, rows = [], []
     for step, checkpoint in opened:

@@ -90,9 +90,7 @@ def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named() -> No
     texts = [f"the {rng.choice(words)} {rng.choice(['eats', 'sees'])} bread" for _ in range(200)]
     corpus = build_corpus([*texts, "one axolotl slept"])
     found = CorpusPrediction.of(corpus, nearest=["cat"])
-    marked = {
-        word: cosine.endswith(TOO_RARE) for word, _, cosine in found.neighbour_rows(found.neighbours[0])
-    }
+    marked = {word: cosine.endswith(TOO_RARE) for word, _, cosine in found.tables()[1].rows}
     assert not marked["dog"]
     assert any(marked.values())
     with pytest.raises(InputError, match="nearest = 'axolotl': too rare"):
