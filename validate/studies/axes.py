@@ -1,7 +1,4 @@
-"""A study over axes: a variant for every combination of what the axes offer, or for each row of a list.
-
-An axis varies what its name says: a key of a configuration, γ, the seed, q or N_Z.
-"""
+"""The variants of a study: written out, or made by axes over keys of a configuration, γ, seed, q or N_Z."""
 
 from __future__ import annotations
 
@@ -36,18 +33,14 @@ _OF_TASK = ("q", "n_keys")
 def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Overrides]:
     """Return a study's variants over a base: those that its file writes out, or those that its axes make.
 
-    An axis is a list of values, ``learning_rate = [1e-4, 1e-3]`` under ``[axes]``, or a table
-    ``[axes.NAME]`` of overrides for each point. Variants are the product of the axes; with
-    ``combine = "zip"`` the first one has the first point of every axis, and so on. A variant is named by its
-    points in the order of the axes, joined by "-"; where two axes set the same value, the later one decides.
+    An axis is a list of values, or a table ``[axes.NAME]`` of overrides for each point. Variants are the
+    product of the axes, or with ``combine = "zip"`` their rows. Where two axes set a value, the later one
+    decides.
     """
     if "axes" not in data:
-        variants = data.get("variants", {})
-        if not isinstance(variants, dict):
-            raise InputError("variants", variants, "not a table", "write [variants.NAME] for each")
-        for name, over in variants.items():
-            if not isinstance(over, dict):
-                raise InputError("variants", name, "not a table", f"write [variants.{name}]")
+        variants: Any = data.get("variants", {})
+        if not isinstance(variants, dict) or not all(isinstance(over, dict) for over in variants.values()):
+            raise InputError("variants", variants, "not tables", "write [variants.NAME] for each")
         return variants
     if "variants" in data:
         raise InputError("axes", "axes", "the study has variants as well", "write one of the two")
@@ -62,8 +55,7 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
             combined = merge(combined, change(merge(base, combined)))
         name = "-".join(point for point, _ in parts)
         if name in named:
-            problem = "give the same name to two variants"
-            raise InputError("axes", list(axes), problem, "list each value once")
+            raise InputError("axes", list(axes), "give the same name to two variants", "list each value once")
         named[name] = combined
     return named
 
@@ -71,7 +63,7 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
 def _points(name: str, axis: Any) -> list[Point]:
     """Return the points of one axis."""
     if isinstance(axis, list) and axis:
-        return [(point_name(name, value), partial(override, name, value)) for value in axis]
+        return [(_point_name(name, value), partial(_override, name, value)) for value in axis]
     if isinstance(axis, dict) and axis and all(isinstance(over, dict) for over in axis.values()):
         return [(point, partial(lambda over, base: over, over)) for point, over in axis.items()]
     problem = "neither a list of values nor a table of overrides"
@@ -89,42 +81,30 @@ def _combinations(points: Mapping[str, list[Point]], combine: Any) -> Iterable[S
     return zip(*points.values(), strict=True)
 
 
-def point_name(name: str, value: Any) -> str:
+def _point_name(name: str, value: Any) -> str:
     """Return the name of a point: a word as it is, a number after the axis's name."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     last = _ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
     return text if isinstance(value, str) else f"{last}{text}"
 
 
-def override(name: str, value: Any, base: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an axis sets at one of its values over a base, whose task q and N_Z change.
-
-    Axes are "init_rate" (or "gamma"), "seed", "q", "n_keys" (or "N_Z"), a key of a section such as
-    "learning_rate", or a dotted path such as "training.learning_rate" or "task.vocab_size".
-    """
+def _override(name: str, value: Any, base: Mapping[str, Any]) -> Overrides:
+    """Return what an axis sets at one of its values over a base, whose task q and N_Z change."""
     name = _ALIASES.get(name, name)
     if name in _MEMBER:
         return {_MEMBER[name]: [value]}
-    if name in _OF_TASK:
-        table = task_table(base.get("task", "emb-mlp"))
-        return {"task": {**table, **_task_change(name, value, table)}}
-    section, _, key = _path(name).partition(".")
-    # A preset's name is no table to override a key of.
-    below = task_table(base.get("task", "emb-mlp")) if section == "task" else {}
-    return {section: {**below, key: value}}
-
-
-def keys_of_sections() -> list[str]:
-    """Return the dotted path of every key of a configuration, over all kinds of models."""
-    found = {"data": set(DataConfig.model_fields), "training": set(TrainingConfig.model_fields)}
-    found["model"] = {key for kind in KINDS.values() for key in kind.model_fields}
-    found["task"] = set(TASK_KEYS)
-    return sorted(f"{section}.{key}" for section, keys in found.items() for key in keys)
+    section, _, key = ("task", "", name) if name in _OF_TASK else _path(name).partition(".")
+    if section != "task":
+        return {section: {key: value}}
+    table = task_table(base.get("task", "emb-mlp"))  # A preset's name is no table to override a key of.
+    return {"task": {**table, **(_task_change(name, value, table) if name in _OF_TASK else {key: value})}}
 
 
 def _path(name: str) -> str:
-    """Return the dotted path of a setting that may be given without its section."""
-    known = keys_of_sections()
+    """Return the dotted path of a setting, of any kind of model, that may be given without its section."""
+    keys = {"data": set(DataConfig.model_fields), "training": set(TrainingConfig.model_fields)}
+    keys |= {"model": {key for kind in KINDS.values() for key in kind.model_fields}, "task": set(TASK_KEYS)}
+    known = sorted(f"{section}.{key}" for section, own in keys.items() for key in own)
     if name in known:
         return name
     fitting = [path for path in known if path.partition(".")[2] == name]

@@ -14,7 +14,7 @@ from theory import InputError
 from theory.errors import unknown_name
 from theory.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
-from validate.observe.store import CHECKSUMS, drop_kept, kept_file, kept_files, read_header
+from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_header
 from validate.progress import track
 from validate.studies.state import run_state
 from validate.studies.study import Study, members_of
@@ -41,23 +41,21 @@ def keep(
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     others = check_kept(study, folder, drop=drop)
-    states = {m.path: run_state(m) for m in members_of(study, root)}
-    wanted = ("complete", "unfinished") if unfinished else ("complete",)
-    members = [m for m in members_of(study, root) if states[m.path] in wanted]
+    runs, ready = dict[Path, Run](), dict[Path, Observations]()
+    for path, config in ((m.path, m.config) for m in members_of(study, root)):
+        state = run_state(path, config)
+        if state == "complete" or (unfinished and state == "unfinished"):
+            runs[path] = Run.open(path, unfinished=state == "unfinished")
+    members = [m for m in members_of(study, root) if m.path in runs]
     if not members and not others:
         return []
-
-    def observed(path: Path) -> Observations:
-        return observe(Run.open(path, unfinished=states[path] == "unfinished"))
-
-    ready: dict[Path, Observations] = {}
     # One run of each variant, which may be of several kinds of models, shows which observables there are.
     for patterns in dict.fromkeys(study.kept_at(m.config.init_rate) for m in members):
         left, known = list(patterns), set[str]()
         ones = {m.variant: m.path for m in members if study.kept_at(m.config.init_rate) == patterns}
         for path in ones.values():
             if left:
-                ready[path] = observed(path)
+                ready[path] = observe(runs[path])
                 known |= set(ready[path].arrays)
                 left = [pattern for pattern in left if not any(fnmatchcase(name, pattern) for name in known)]
         if left:
@@ -67,16 +65,14 @@ def keep(
         for file in others:
             drop_kept(file)
         for member in track(members, f"observing runs of {study.name}"):
-            run = ready.pop(member.path, None) or observed(member.path)
+            run = ready.pop(member.path, None) or observe(runs[member.path])
             patterns = study.kept_at(member.config.init_rate)
             names = [name for name in run.arrays if any(fnmatchcase(name, p) for p in patterns)]
             chosen = dataclasses.replace(run, arrays={name: run.arrays[name] for name in names})
             files.append(kept_file(study.name, member.variant, member.config, folder))
             write_kept(chosen, files[-1])
             if isinstance(member.config.task, LanguageTask):
-                from validate.observe.store import keep_words
-
-                keep_words(Run.open(member.path, unfinished=states[member.path] == "unfinished"), folder)
+                keep_words(runs[member.path], folder)
     return files
 
 
@@ -84,10 +80,9 @@ def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list
     """Return the files that were kept of runs which the study does not have; refuse them unless dropped."""
     own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
     files = sorted(kept_files(study.name, folder))
-    others = [
-        f
-        for f in files
-        if f not in own or (f.exists() and make_member_config(read_header(f).config) != own[f])
+    others = [f for f in files if f not in own]
+    others += [
+        f for f in files if f in own and f.exists() and make_member_config(read_header(f).config) != own[f]
     ]
     if others and not drop:
         problem = f"holds {others[0].name}, kept of a run that this study does not have"

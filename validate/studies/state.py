@@ -57,43 +57,23 @@ class MemberState(Shown):
 
 
 def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
-    """Return where each of a study's runs stands.
-
-    Raises
-    ------
-    InputError
-        If a run folder holds a run with another configuration.
-    """
-    return [_state_of(study, member, folder) for member in members]
-
-
-def _state_of(study: Study, member: StudyMember, folder: Path) -> MemberState:
-    state = run_state(member)
-    made = RunFolder(member.path).read_provenance() if state == "complete" else None
-    file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
-    if file.exists():
-        header = read_header(file)
-        is_kept = make_member_config(header.config) == member.config
-        made = header.provenance if made is None and is_kept else made
-    if made is None:
-        return MemberState(member, state, is_kept, None, "")
-    seconds = made["wall_seconds"] if made["status"] == "complete" else None
-    return MemberState(member, state, is_kept, seconds, commit_text(made))
+    """Return where each of a study's runs stands; errors are those of ``run_state``."""
+    states = []
+    for member in members:
+        state = run_state(member.path, member.config)
+        made = RunFolder(member.path).read_provenance() if state == "complete" else None
+        file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
+        if file.exists():
+            header = read_header(file)
+            is_kept = make_member_config(header.config) == member.config
+            made = header.provenance if made is None and is_kept else made
+        seconds = made["wall_seconds"] if made and made["status"] == "complete" else None
+        states.append(MemberState(member, state, is_kept, seconds, commit_text(made) if made else ""))
+    return states
 
 
-def run_state(member: StudyMember) -> State:
-    """Return where one run of a study stands, by its folder."""
-    return state_in(member.path, member.config)
-
-
-def state_in(path: Path, config: MemberConfig) -> State:
-    """Return where a run stands, by its folder.
-
-    Raises
-    ------
-    InputError
-        If the folder holds a run with another configuration: the study was changed since.
-    """
+def run_state(path: Path, config: MemberConfig) -> State:
+    """Return where a run stands; refuse a folder with a run of another configuration."""
     if not is_run_folder(path):
         return "missing"
     if (own := read_config(path)) != config:

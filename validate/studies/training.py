@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from sim.training.execution import Execution
 from sim.training.launch import train_members
-from theory import InputError
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.observe import RUNS
@@ -21,7 +19,8 @@ from validate.training import announced, process_count
 def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
     """Train the runs that a study lacks, all variants at once, after saying what it will cost.
 
-    Complete runs stay as they are, and so do those that diverged: the same run would diverge again.
+    Unfinished runs are continued. Complete runs stay as they are, and so do those that diverged: the same run
+    would diverge again.
 
     Parameters
     ----------
@@ -31,8 +30,7 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
         The folder of all studies' run folders.
     **options
         The fields of an ``Execution`` as keywords. ``workers`` is one for each core unless it is given or if
-        it is 0; more than one need a script with an ``if __name__ == "__main__"`` guard. Unfinished runs are
-        continued; with ``resume=False`` they are refused before any work.
+        it is 0; more than one need a script with an ``if __name__ == "__main__"`` guard.
 
     Returns
     -------
@@ -46,19 +44,12 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint; call again to continue.
     """
-    workers = process_count(options.get("workers", 0))
-    execution = Execution(**({"resume": True} | options | {"workers": workers}))
-    root = as_path("root", root)
+    own = {"workers": process_count(options.get("workers", 0)), "resume": True}
+    execution, root = Execution(**(options | own)), as_path("root", root)
     studies = [study] if isinstance(study, Study) else study
     members = [member for each in studies for member in members_of(each, root)]
-    states = {m.path: run_state(m) for m in members}
-    left = [m for m in members if states[m.path] in ("missing", "unfinished")]
-    for m in left if not execution.resume else []:
-        if states[m.path] == "unfinished":
-            raise InputError("run", str(m.path), "not finished", "continue it (resume=True)")
-    if left:
-        planned = {m.path: m.config for m in left}
-        execution = replace(execution, resume=True)
+    planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
+    if planned:
         with announced(planned, execution) as report:
             train_members(list(planned.values()), list(planned), execution, report=report)
-    return [m for m in members if run_state(m) == "diverged"]
+    return [m for m in members if run_state(m.path, m.config) == "diverged"]

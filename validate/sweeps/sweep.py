@@ -19,7 +19,7 @@ from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.progress import training_progress
 from validate.studies import load_study
-from validate.studies.state import State, state_in
+from validate.studies.state import State, run_state
 from validate.terminal.tables import say
 
 _DIGITS = 12
@@ -117,7 +117,7 @@ def run_name(config: MemberConfig) -> str:
 def plan_of(sweep: Sweep, out: PathLike) -> Plan:
     """Return where the runs of a sweep stand."""
     paths = {name: as_path("out", out) / name for name in sweep.members}
-    states = {name: state_in(paths[name], member) for name, member in sweep.members.items()}
+    states = {name: run_state(paths[name], member) for name, member in sweep.members.items()}
     return Plan(sweep, paths, states)
 
 
