@@ -102,7 +102,7 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 
 def flow_cosines(
-    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000, **options: int
+    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000, **options: Any
 ) -> tuple[list[FloatArray], float]:
     """Return the flow's cosines of all anchors at some training accuracies, and the seconds that they took.
 
