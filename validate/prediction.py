@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from sim.runs.files import json_text
 from sim.runs.manifest import Manifest
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
@@ -236,7 +236,7 @@ class Prediction(Shown):
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        folder.write("prediction.json", json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n")
+        folder.write("prediction.json", json_text(self.to_json()))
         folder.write("task.toml", self.task.to_toml())
         drawn = {
             f"figures/{file_name(name)}.{suffix}": (figure, suffix)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,39 +16,34 @@ from validate.progress import duration, training_progress
 from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
-    from sim import Run
     from sim.training.cost import Cost
-    from sim.training.session import Report
 
 
-def train_with_progress(config: RunConfig, out: Path, execution: Execution) -> list[Run]:
-    """Train a configuration with an estimate before and progress during the work."""
-    planned = {out / member.name: member for member in config.members()}
-    with announced(planned, execution) as report:
-        from sim.runs.run import Run
-        from sim.training.launch import train_members
-
-        train_members(list(planned.values()), list(planned), execution, report=report)
-        return [Run.open(path) for path in planned]
+def planned_in(folder: Path, config: RunConfig) -> dict[Path, MemberConfig]:
+    """Return the runs of a configuration by their folders inside one."""
+    return {folder / member.name: member for member in config.members()}
 
 
-@contextmanager
-def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Iterator[Report]:
-    """Say at once what is going on, then the cost of these runs, and show progress inside the block.
+def train_with_progress(
+    planned: Mapping[Path, MemberConfig], execution: Execution, begin: Callable[[], None] = lambda: None
+) -> None:
+    """Train runs into their folders, after saying what it will cost, and show how far they are.
 
-    What stops the work before any run has a folder carries the note ``NOT_BEGUN``.
+    ``begin`` is called once nothing more is refused. What stops the work before any run has a folder carries
+    the note ``NOT_BEGUN``.
     """
+    members, folders = list(planned.values()), list(planned)
     try:
         if is_live(sys.stderr):
             say("loading torch, measuring speed ...")
         from sim.training.cost import cost_of_runs
-        from sim.training.launch import check_machine, epochs_left, pending_runs
+        from sim.training.launch import check_machine, epochs_left, pending_runs, train_members
 
         # Both here too, so that a device or folder is refused before the estimate takes its time.
         check_machine(execution)
         runs = [
             (member, epochs_left(member, path) if execution.resume else member.training.epochs)
-            for member, path in pending_runs(list(planned.values()), list(planned), execution)
+            for member, path in pending_runs(members, folders, execution)
         ]
         total = sum(epochs for _, epochs in runs)
         if runs:
@@ -59,7 +53,8 @@ def announced(planned: Mapping[Path, MemberConfig], execution: Execution) -> Ite
             cost = where if execution.is_remote else cost_text(cost_of_runs(runs, execution))
             say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {cost}")
         with training_progress(total) as report:
-            yield report
+            begin()
+            train_members(members, folders, execution, report=report)
     except (KeyboardInterrupt, UnfinishedRunsError) as stop:
         if not any(map(is_run_folder, planned)):
             stop.add_note(NOT_BEGUN)

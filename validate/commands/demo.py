@@ -35,13 +35,14 @@ def run(options: Options) -> int:
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
     from validate.terminal.tables import print_json, print_table, print_text, say
-    from validate.training import train_with_progress
+    from validate.training import planned_in, train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    runs = train_with_progress(config, options.out, options.execution())
+    planned = planned_in(options.out, config)
+    train_with_progress(planned, options.execution())
     say("comparing prediction and observation, drawing figures")
-    settings = group_runs(runs)
+    settings = group_runs(list(planned))
     outcomes = judge_demo(settings)
     title = "Small initial weights learn the rule first: predicted and observed"
     epochs = config.training.epochs

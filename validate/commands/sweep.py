@@ -132,7 +132,6 @@ def show(options: Show) -> int:
         raise InputError("y", options.y, "is x as well", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
     from validate.sweeps import pivot_of
-    from validate.sweeps.pivot import other_axes
     from validate.terminal.tables import print_json, print_table, say
 
     paths = find_runs(options.runs)
@@ -145,7 +144,7 @@ def show(options: Show) -> int:
         say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
     runs = [(run.config, run.metrics) for run in complete]
     measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
-    shown, others = pivot_of(runs, measure, options.x, options.y), other_axes(runs, options.x, options.y)
+    shown = pivot_of(runs, measure, options.x, options.y)
     if options.out is not None:
         from validate.figures.style import new_axes, save
 
@@ -158,8 +157,8 @@ def show(options: Show) -> int:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0
     rows = [[str(y), *row] for y, row in zip(shown.y[1], shown.texts, strict=True)]
-    notes = [*shown.notes, *[f"each cell is a mean over all values of {', '.join(others)}"] * bool(others)]
-    print_table(shown.title, [f"{options.y} \\ {options.x}", *map(str, shown.x[1])], rows, notes=notes)
+    header = [f"{options.y} \\ {options.x}", *map(str, shown.x[1])]
+    print_table(shown.title, header, rows, notes=shown.notes)
     if options.out is not None:
         print(f"figure: {options.out}")
     return 0

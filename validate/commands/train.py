@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -18,9 +19,6 @@ from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.reading import is_file, is_folder, load_json
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
-
-if TYPE_CHECKING:
-    from sim import Run
 
 PLAN = "planned.json"
 """In a folder of runs: the configurations that were to be trained into it."""
@@ -78,6 +76,8 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
+    from validate.training import planned_in, train_with_progress
+
     execution, folder, config = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
@@ -89,19 +89,10 @@ def run(options: Options) -> int:
         planned = _begun(folder)
     else:
         config = configuration_of(options)
-        planned = {folder / member.name: member for member in config.members()}
-    from validate.training import announced
-
-    with announced(planned, execution) as report:
-        from sim.runs.run import Run
-        from sim.training.launch import train_members
-
-        if config is not None:
-            _note_plan(folder, config)
-        train_members(list(planned.values()), list(planned), execution, report=report)
-        runs = [Run.open(path) for path in planned]
+        planned = planned_in(folder, config)
+    train_with_progress(planned, execution, partial(_note_plan, folder, config))
     first = f" --import {quote(options.import_first)}" if options.import_first else ""
-    print_runs(runs, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
+    print_runs(planned, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
     return 0
 
 
@@ -136,8 +127,10 @@ def _begun(folder: Path) -> dict[Path, MemberConfig]:
     return planned | {path: read_config(path) for path in begun}
 
 
-def _note_plan(folder: Path, config: RunConfig) -> None:
+def _note_plan(folder: Path, config: RunConfig | None) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
+    if config is None:
+        return
     from sim.runs.files import write_json, writing
 
     plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
@@ -148,10 +141,12 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
             write_json(folder / PLAN, [*plans, plan])
 
 
-def print_runs(runs: Sequence[Run], compare: str, *, as_json: bool) -> None:
+def print_runs(folders: Iterable[Path], compare: str, *, as_json: bool) -> None:
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
+    from sim.runs.run import Run
     from validate.terminal.tables import print_json, print_table
 
+    runs = [Run.open(path) for path in folders]
     if as_json:
         last = [{"config": r.config.model_dump(mode="json"), "final": r.metrics[-1]} for r in runs]
         print_json([{"path": str(r.path)} | each for r, each in zip(runs, last, strict=True)])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
 from theory.reading import PathLike, as_path
 from validate.corpus.prediction import CorpusPrediction
@@ -39,7 +39,7 @@ def write_page(
     folder.check((f"{name}.json", f"{name}.html"), ("figures",))
     shown = {"tables": tables, "figures": [sheet.plot(footnote=False) for sheet in figures]}
     pictures = write_figures(figures, folder)
-    folder.write(f"{name}.json", json.dumps(data, indent=2, allow_nan=False) + "\n")
+    folder.write(f"{name}.json", json_text(data))
     html = page("tables.html.j2", title=title, text=text, pictures=pictures, **shown)
     folder.write(f"{name}.html", html)
 

@@ -6,17 +6,14 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 from sim.config.presets import load_preset, merge, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
-from sim.runs.folder import is_run_folder, runs_inside
 from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
 from theory.errors import in_file, unknown_name
-from theory.reading import is_folder
 from theory.task.toml import TASK_KEYS, load_toml
 from validate.observe import RUNS
 from validate.studies.axes import variants_of
@@ -96,7 +93,7 @@ def load_study(source: str | Path) -> Study:
     Raises
     ------
     UnknownStudyError
-        If there is no such study; of a folder of runs it says which command shows these.
+        If there is no such study.
     InputError
         If its file makes no sense, or a file of your own has the name of one of
         the package's studies, whose runs it would be taken for.
@@ -104,7 +101,7 @@ def load_study(source: str | Path) -> Study:
     file = Path(source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
-            raise _no_study(file)
+            raise unknown_name("study", str(source), study_names(), kind=UnknownStudyError)
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
         raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
@@ -118,17 +115,6 @@ def load_study(source: str | Path) -> Study:
 def study_names() -> list[str]:
     """Return the names of all studies, sorted."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
-
-
-def _no_study(named: Path) -> InputError:
-    """Refuse what is no study; of a folder of runs, name the commands that show them."""
-    runs = is_folder(named) and ([named] if is_run_folder(named) else runs_inside(named, 1, 2))
-    if not runs:
-        return unknown_name("study", str(named), study_names(), kind=UnknownStudyError)
-    # The commands take runs, or a folder that holds them itself; variants lie one folder deeper.
-    folder = quote(str(named if named in (runs[0], runs[0].parent) else runs[0].parent))
-    remedy = f"show it with anchorflow table {folder} or anchorflow compare {folder}"
-    return UnknownStudyError("study", str(named), "a folder of runs, not a study", remedy)
 
 
 def members_of(study: Study, root: Path = RUNS) -> list[StudyMember]:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from sim.training.execution import Execution
-from sim.training.launch import train_members
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.observe import RUNS
 from validate.studies.state import run_state
 from validate.studies.study import Study, StudyMember, members_of
-from validate.training import announced, process_count
+from validate.training import process_count, train_with_progress
 
 
 @checked
@@ -50,6 +49,5 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     members = [member for each in studies for member in members_of(each, root)]
     planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
     if planned:
-        with announced(planned, execution) as report:
-            train_members(list(planned.values()), list(planned), execution, report=report)
+        train_with_progress(planned, execution)
     return [m for m in members if run_state(m.path, m.config) == "diverged"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,12 +157,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pivot:
-    """A measure over two axes, each a name and its values; a row of cells for each value of y."""
+    """A measure over two axes, each a name and its values; a row of cells for each value of y.
+
+    ``others`` are the axes, besides the seed, over which the runs of a cell differ somewhere.
+    """
 
     title: str
     x: tuple[str, Sequence[object]]
     y: tuple[str, Sequence[object]]
     cells: tuple[tuple[Cell, ...], ...]
+    others: tuple[str, ...] = ()
 
     def grid(self, of: Callable[[Cell], Any]) -> list[list[Any]]:
         """Return something of every cell, row by row."""
@@ -175,13 +179,15 @@ class Pivot:
 
     @property
     def notes(self) -> list[str]:
-        """The meaning of the texts in the cells, of those that occur."""
+        """The meaning of the texts that occur in the cells, and over what they are means."""
         cells = [cell for row in self.cells for cell in row]
         plain = "".join(cell.text() for cell in cells)
         full = "".join(cell.text(full=True) for cell in cells)
         occurs = {mark: mark in plain for mark in NOTES}
         occurs |= {"[low, high]": "[" in full.replace(NO_INTERVAL, ""), NO_INTERVAL: NO_INTERVAL in full}
-        return [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
+        notes = [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
+        over = f"each cell is a mean over all values of {', '.join(self.others)}"
+        return [*notes, *[over] * bool(self.others)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: of each cell the number, its two ends, the runs with a value, the interval."""
@@ -225,15 +231,17 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         known |= settings.keys()
         if value is not None:
             at[settings.get(x), settings.get(y)].append((value, settings))
+    axes = axes_of(config for config, _ in runs)
     for axis in (x, y):
         # Also one in which these runs do not differ: of a sweep that has only begun, say.
         if axis not in known:
-            raise unknown_name("axis", axis, axes_of(config for config, _ in runs))
+            raise unknown_name("axis", axis, axes)
     if not at:
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
     xs, ys = (sorted({pair[i] for pair in at}, key=_order) for i in (0, 1))
     cells = tuple(tuple(_cell(at.get((a, b), []), {x, y}, measure.within) for a in xs) for b in ys)
-    return Pivot(measure.name, (x, xs), (y, ys), cells)
+    others = tuple(axis for axis in axes if axis not in {x, y, "seed"})
+    return Pivot(measure.name, (x, xs), (y, ys), cells, others)
 
 
 def _cell(
@@ -252,11 +260,6 @@ def _cell(
     means = [float(np.mean([ends(v)[0] for v in each.values()])) for each in by_seed.values()]
     estimate = over_seeds(means, within)
     return Cell(values, len(by_seed), estimate.low, estimate.high)
-
-
-def other_axes(runs: Iterable[Evaluated], x: str, y: str) -> list[str]:
-    """Return over what else, besides the seed, the runs of one cell differ somewhere."""
-    return [axis for axis in axes_of(config for config, _ in runs) if axis not in {x, y, "seed"}]
 
 
 def _order(value: Any) -> tuple[str, Any]:

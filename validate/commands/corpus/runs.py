@@ -73,7 +73,7 @@ class Train(TrainingOptions):
 def train(options: Train) -> int:
     """Train, each file a corpus, and say where the runs are."""
     from sim.data.language import make_language_task
-    from validate.training import train_with_progress
+    from validate.training import planned_in, train_with_progress
 
     task = make_language_task(
         [_source(file, options.field, options.documents) for file in options.files],
@@ -83,8 +83,9 @@ def train(options: Train) -> int:
         **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
     )
     config = _configuration(task, options.preset, nested(options.keys))
-    runs = train_with_progress(config, options.out, options.execution())
-    print_runs(runs, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
+    planned = planned_in(options.out, config)
+    train_with_progress(planned, options.execution())
+    print_runs(planned, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0
 
 
@@ -178,7 +179,7 @@ def demo(options: Demo) -> int:
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
     from validate.judge.groups import group_runs
     from validate.terminal.tables import say
-    from validate.training import train_with_progress
+    from validate.training import planned_in, train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file
     # Here too, so that a device that cannot be had is refused before the texts are written.
@@ -194,6 +195,8 @@ def demo(options: Demo) -> int:
     corpora = [_source(questions), _source(other)]
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    runs = train_with_progress(_configuration(task, "language-demo", {}), options.out, execution)
+    planned = planned_in(options.out, _configuration(task, "language-demo", {}))
+    train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")
-    return tell_and_write(LanguageComparison.of(group_runs(runs)), options.out, as_json=options.as_json)
+    comparison = LanguageComparison.of(group_runs(list(planned)))
+    return tell_and_write(comparison, options.out, as_json=options.as_json)
