@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.files import json_text
-from sim.runs.manifest import Manifest
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError, Task, TooManyEntriesError
 from theory.arrays import FloatArray
@@ -243,9 +242,8 @@ class Prediction(Shown):
             for name, figure in self.figures().items()
             for suffix in ("png", "svg")
         }
-        manifest = Manifest(folder.path)
-        for earlier in [n for n in manifest.listed() if n.startswith("figures/") and n not in drawn]:
-            manifest.remove(earlier)  # Of another task.
+        for earlier in [n for n in folder.listed() if n.startswith("figures/") and n not in drawn]:
+            folder.remove(earlier)  # Of another task.
         for name, (figure, suffix) in track(drawn.items(), "writing figures"):
             folder.write(name, rendered(figure, suffix))
 

@@ -1,8 +1,4 @@
-"""How far a long piece of work is: a bar in a terminal, a changing line in a notebook, lines in a pipe.
-
-Library code says what it goes through with ``track``. Nothing is shown unless a command, or a notebook,
-asks for it with ``show_progress``.
-"""
+"""How far a long piece of work is: a bar in a terminal, a changing line in a notebook, lines in a pipe."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show the progress of what is tracked within."""
+    """Show the progress of what is tracked within; else nothing is shown."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 

@@ -19,6 +19,7 @@ from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
 from sim.runs.table import csv_text
 from theory import InputError, Task, corpus_gram, label_distribution
+from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
 from theory.reading import as_path
@@ -106,7 +107,7 @@ class Recorder:
 
     def _predict(self, data: Any, embedding: str | None, top: int) -> None:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
-        rng = np.random.default_rng(self._seed)
+        self._grams, rng = dict[str, list[FloatArray]](), np.random.default_rng(self._seed)
         tables = [r for r in self._matrices if r.kind == "embedding" or embedding in r.names]
         role = _embedding(tables, embedding, getattr(data, "vocab_size", 1))
         if isinstance(data, Task):
@@ -114,17 +115,14 @@ class Recorder:
             labels = np.asarray(label_distribution(data, self._tokens.tolist(), held_out=True))
             rows = {"labels": labels - 1 / data.vocab_size, "labels, centred": labels - labels.mean(axis=0)}
             shuffle = rng.permutation(len(labels))
-            grams = {name: D @ D.T for name, D in rows.items()}
-            self._grams = {name: [gram, gram[np.ix_(shuffle, shuffle)]] for name, gram in grams.items()}
+            for name, D in rows.items():
+                self._grams[name] = [D @ D.T, (D @ D.T)[np.ix_(shuffle, shuffle)]]
         else:
             corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
             ((_, self._tokens), *_) = token_sets(corpora[0], (), top, (1,), rng)
-            predictors: list[CountPredictor] = [
-                "tied" if len(role.names) > 1 else "bigram",
-                "marginal",
-                "readout",
-            ]
-            self._grams = {p: [corpus_gram(each, self._tokens, p) for each in corpora] for p in predictors}
+            own: CountPredictor = "tied" if len(role.names) > 1 else "bigram"
+            for p in (own, "marginal", "readout"):
+                self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]
         self._embedding = role.tensor
 
     def step(self) -> None:

@@ -59,22 +59,10 @@ class Audit(Shown):
     escapes: tuple[Escape, ...]
     unknown: tuple[str, ...]
 
-    HEADER = ("matrix", "shape", "fan-in", "std", "rate", "interval")
-
     @property
     def clean(self) -> bool:
         """Whether nothing escapes; ties alone are not a fault."""
         return all(escape.what == "tied" for escape in self.escapes)
-
-    def rows(self) -> list[list[str]]:
-        """Return one line per matrix, as text."""
-        rows = []
-        for m in self.matrices:
-            known = not math.isnan(m.rate)
-            rate = [f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]"] if known else [UNDEFINED] * 2
-            shape = " x ".join(map(str, m.role.shape))
-            rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", *rate])
-        return rows
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; what is undefined is null."""
@@ -107,7 +95,14 @@ class Audit(Shown):
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         source = "asked for" if self.asked else "the median over its matrices"
         together = f"{len(self.matrices)} matrices, intervals that hold together at {LEVEL:.0%}"
-        return f"γ = {self.rate:.3f}, {source}; {together}", self.HEADER, self.rows()
+        rows = []
+        for m in self.matrices:
+            known = not math.isnan(m.rate)
+            rate = [f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]"] if known else [UNDEFINED] * 2
+            shape = " x ".join(map(str, m.role.shape))
+            rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", *rate])
+        header = ("matrix", "shape", "fan-in", "std", "rate", "interval")
+        return f"γ = {self.rate:.3f}, {source}; {together}", header, rows
 
 
 @checked

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from validate.studies.keeping import keep as keep
     from validate.studies.state import MemberState as MemberState
     from validate.studies.state import run_state as run_state
+    from validate.studies.state import run_study as run_study
     from validate.studies.state import states_of as states_of
     from validate.studies.study import Study as Study
     from validate.studies.study import StudyMember as StudyMember
@@ -19,6 +20,5 @@ if TYPE_CHECKING:
     from validate.studies.study import load_study as load_study
     from validate.studies.study import members_of as members_of
     from validate.studies.study import study_names as study_names
-    from validate.studies.training import run_study as run_study
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

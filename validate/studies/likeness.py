@@ -1,9 +1,4 @@
-"""Whether runs are those of a study: which keys of their configurations may differ, and what studies share.
-
-γ and seed tell the runs of one study apart. Keys that say how a run is observed change no weight
-(``LOOKS``). Those that say how much is trained and how fast may differ in runs that stand for a study
-(``AMOUNTS``).
-"""
+"""Whether runs are those of a study: which keys of a configuration may differ, and what studies share."""
 
 from __future__ import annotations
 

@@ -153,18 +153,14 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
 
 def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float, tuple[str, ...]]:
     """Return the patterns of a study's file, for all runs or by γ."""
+    by_text = {f"{rate:g}": rate for rate in rates}
+    for text, patterns in (given if isinstance(given, dict) else {"": given}).items():
+        if isinstance(given, dict) and text not in by_text:
+            raise unknown_name("γ", text, sorted(by_text), "keep")
+        if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+            raise InputError("keep", patterns, "not a list of observables", 'write e.g. ["singular/*"]')
     if isinstance(given, dict):
-        by_text = {f"{rate:g}": rate for rate in rates}
-        for text in given:
-            if text not in by_text:
-                raise unknown_name("γ", text, sorted(by_text), "keep")
-        return {by_text[text]: _patterns(patterns) for text, patterns in given.items()}
-    return _patterns(given)
-
-
-def _patterns(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(isinstance(pattern, str) for pattern in given):
-        raise InputError("keep", given, "not a list of names of observables", 'write e.g. ["singular/*"]')
+        return {by_text[text]: tuple(patterns) for text, patterns in given.items()}
     return tuple(given)
 
 

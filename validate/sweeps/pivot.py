@@ -1,8 +1,4 @@
-"""A number of each run of a sweep over two of its axes: the mean in each cell, and how sure it is.
-
-A cell is the mean over all runs that agree in both axes, with its 95 % interval over seeds: the runs of a
-seed are averaged first, since they are not independent of each other.
-"""
+"""A number of each run of a sweep over two of its axes: the mean in each cell, and how sure it is."""
 
 from __future__ import annotations
 
@@ -257,6 +253,7 @@ def _cell(
     alike = len({frozenset(each) for each in by_seed.values()}) == 1
     if not alike or any(isinstance(value, Bound) for value in values):
         return Cell(values, len(by_seed))
+    # The runs of a seed are not independent of each other.
     means = [float(np.mean([ends(v)[0] for v in each.values()])) for each in by_seed.values()]
     estimate = over_seeds(means, within)
     return Cell(values, len(by_seed), estimate.low, estimate.high)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from sim.config.language import Unit
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-
-if TYPE_CHECKING:
-    from validate.corpus.embedding import EmbeddingComparison
 
 
 class TextOptions(CommandOptions):
@@ -31,15 +28,14 @@ class TextOptions(CommandOptions):
         from sim.data.text import read_documents
         from validate.progress import progress
 
-        part = 2**20  # Bytes, roughly: the step of the progress.
         total = sum(path.stat().st_size for path in self.files if path.is_file())
-        with progress("reading MiB", -(-total // part)) as advance:
-            read = 0
+        with progress("reading MiB", -(-total // 2**20)) as advance:
+            read = 0  # Bytes, roughly.
             for path in self.files:
                 for document in read_documents(path, fields=self.field, unit=self.documents):
                     yield document
                     before, read = read, read + len(document)
-                    for _ in range(read // part - before // part):
+                    for _ in range(read // 2**20 - before // 2**20):
                         advance()
 
 
@@ -146,7 +142,7 @@ def embedding(options: Embedding) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.corpus.checkpoint import Checkpoint
     from validate.corpus.embedding import compare_embedding
-    from validate.corpus.series import EmbeddingSeries, compare_series
+    from validate.corpus.series import compare_series
     from validate.terminal.tables import print_json, print_table, say
 
     if options.checkpoint is not None:
@@ -167,23 +163,25 @@ def embedding(options: Embedding) -> int:
         "tokens": [corpus.token(word) for word in options.tokens],
         **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
     }
-    found: EmbeddingComparison | EmbeddingSeries
+    warnings: tuple[str, ...] = ()
     if options.checkpoint is not None:
         predictors = options.predictor or ("tied", "bigram")
-        found = compare_embedding(matrix, corpus, predictors=predictors, **settings)
+        compared = compare_embedding(matrix, corpus, predictors=predictors, **settings)
+        source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
+        table, data = compared.table(), source | compared.to_json()
     else:
         settings |= {"tensor": options.tensor, "predictors": options.predictor}
-        found = compare_series(revisions, corpus, **settings)
-    if folder is not None and isinstance(found, EmbeddingSeries):
-        from validate.report.figures import write_figures
+        series = compare_series(revisions, corpus, **settings)
+        table, data, warnings = series.table(), series.to_json(), series.warnings
+        if folder is not None:
+            from validate.report.figures import write_figures
 
-        folder.write("series.json", json_text(found.to_json()))
-        write_figures([found.sheet()], folder)
+            folder.write("series.json", json_text(data))
+            write_figures([series.sheet()], folder)
     if options.as_json:
-        source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
-        print_json((source if options.checkpoint else {}) | found.to_json())
+        print_json(data)
         return 0
-    print_table(*found.table())
-    for warning in found.warnings if isinstance(found, EmbeddingSeries) else ():
+    print_table(*table)
+    for warning in warnings:
         say(f"warning: {warning}")
     return 0
