@@ -101,7 +101,7 @@ def test_every_number_stands_under_the_name_of_its_measure(settings: list[Settin
         if (row.group, row.anchor, row.predictor) == (ALL, None, "P^s - u")
     }
     assert rows == pytest.approx({name: by_hand[name] for name in rows})
-    (ranked,) = (line for line in ranking(small) if line.name == "P^s - u")
+    (ranked,) = (line for line in ranking(small) if line.predictor == "P^s - u")
     assert [ranked.pearson.mean, ranked.skill.mean, ranked.rmse.mean] == pytest.approx(
         [by_hand[name] for name in ("pearson", "skill", "rmse")]
     )

@@ -7,7 +7,6 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sim.runs.provenance import model_file
 from theory import off_diagonal
 from theory.checked import checked
 from theory.display import html_table, ranges
+from validate.judge.agreement import CONSTANT
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.given import among
 from validate.judge.groups import Setting, as_settings, early_text
@@ -45,8 +45,6 @@ LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can dec
 """How a reason ends if training can change it, and how it begins if no training can."""
 CONDITIONS_HEADER = ("state", "condition", "mean [95 %]", "needs", "adjusted p", "reason")
 COMPARE = "anchorflow compare "
-_ROUNDING = 1e-12
-"""Of cosines and shares that are equal; the correlations of ``agreement.measures`` have the same limit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,12 +59,18 @@ class Answer:
         The runs that the verdict is about, and those with large initial weights that they are set against.
     finding : Finding
         The conditions of ``own_task.toml`` on these runs.
+    verdict : {"holds", "partly", "fails", "undecided", "censored"}
+        On the prediction.
+    why : str
+        The reason, in a sentence.
     """
 
     settings: tuple[Setting, ...]
     small: Setting | None
     control: Setting | None
     finding: Finding
+    verdict: Verdict
+    why: str
 
     @classmethod
     def of(cls, settings: tuple[Setting, ...]) -> Answer:
@@ -79,59 +83,13 @@ class Answer:
         rates = {"small": small.init_rate if small else -1.0, "large": control.init_rate if control else -1.0}
         (claim,) = read_claims(CONDITIONS, "own", **rates)
         few = len(settings[0].task.anchors) < 3
-        return cls(settings, small, control, judge_claim(claim, among([] if few else settings)))
+        finding = judge_claim(claim, among([] if few else settings))
+        return cls(settings, small, control, finding, *_judge(settings[0], small, control, finding))
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Every condition that could be measured."""
         return tuple(outcome for outcome in self.finding.outcomes if not outcome.missing)
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on the prediction: holds, partly, fails, undecided or censored."""
-        return self._judged[0]
-
-    @property
-    def why(self) -> str:
-        """The reason, in a sentence."""
-        return self._judged[1]
-
-    @cached_property
-    def _judged(self) -> tuple[Verdict, str]:
-        if reason := undecidable(self.settings[0].runs[0]):
-            return "undecided", f"{NO_RUN}: {reason}"
-        if self.small is None:
-            return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
-        for setting in self.judged():
-            if reason := _not_ready(setting, needs_motion=setting is self.small):
-                return ("undecided" if reason.startswith(NO_RUN) else "censored"), reason
-        verdict = self.finding.verdict_at("")
-        if verdict == "holds":
-            return verdict, "every condition holds, against large initial weights too"
-        return verdict, self._told()
-
-    def _told(self) -> str:
-        """Return how many conditions hold, fail and are undecided, and what is missing."""
-        states = [state for state, _, _ in self._tested()]
-        told = []
-        for state, one, several in (
-            ("holds", "holds", "hold"),
-            ("fails", "fails", "fail"),
-            ("undecided", "is undecided", "are undecided"),
-        ):
-            if n := states.count(state):
-                told.append(f"{n} {one if n == 1 else several}")
-        text = f"of {len(states)} conditions {', '.join(told)}"
-        if self.control is None:
-            return f"{text}; runs with large initial weights are missing"
-        return f"{text}; {MORE_SEEDS}" if "undecided" in states else text
-
-    def _tested(self) -> list[tuple[str, Outcome, float]]:
-        """Return each condition's state after correction for their number, with its adjusted p-value."""
-        pairs = zip(self.finding.endpoints(""), self.finding.adjusted(""), strict=True)
-        return [
-            (o.state if o.state in ("holds", "fails") and p < LEVEL else "undecided", o, p) for o, p in pairs
-        ]
 
     def __str__(self) -> str:
         command = self.missing_command()
@@ -152,7 +110,7 @@ class Answer:
         """Return what a person would quote: how good the prediction is at small γ and at large γ."""
         first, *rest = self.judged() or self.settings
         if len(first.task.anchors) < 3:
-            return undecidable(first.runs[0])
+            return _undecidable(first.runs[0])
 
         def pearson(setting: Setting) -> str:
             return over_seeds([correlation(run) for run in setting.runs], COSINE).brief
@@ -179,19 +137,21 @@ class Answer:
         Where runs are too short and the other side is missing, it trains both sides longer. Empty if the
         verdict lacks none of these, or if there is no run folder to take the configuration from.
         """
-        like, judged = self.settings[-1], self.judged()
+        like, rates = self.settings[-1], [s.init_rate for s in self.judged()]
         if like.runs[0].run_folder is None or self.why.startswith(NO_RUN):
             return ""
-        rates = [s.init_rate for s in judged]
+        seeds: Sequence[int] = like.seeds
         longer = 2 if self.why.endswith(LONGER) else 1
         if len(rates) < 2:
             other = LARGE if self.control is None else SMALL
             # A control as short as the runs that were too short would not help them.
-            return missing_command(like, [*rates, other] if longer > 1 else [other], like.seeds, longer)
-        if self.why.endswith(MORE_SEEDS):
-            first = max(seed for setting in judged for seed in setting.seeds) + 1
-            return missing_command(like, rates, range(first, first + len(like.seeds)))
-        return missing_command(like, rates, like.seeds, longer) if longer > 1 else ""
+            rates = [*rates, other] if longer > 1 else [other]
+        elif self.why.endswith(MORE_SEEDS):
+            first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
+            seeds = range(first, first + len(seeds))
+        elif longer == 1:
+            return ""
+        return missing_command(like, rates, seeds, longer)
 
     def rows(self) -> list[list[str]]:
         """Return a line for each condition: state, measure, estimate, threshold, adjusted p, and the reason.
@@ -207,7 +167,7 @@ class Answer:
                 "< 0.001" if p < 0.001 else f"{p:.2g}",
                 o.condition.reason,
             ]
-            for state, o, p in self._tested()
+            for state, o, p in _tested(self.finding)
             if not o.missing
         ]
 
@@ -250,6 +210,39 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
     return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
 
 
+def _judge(
+    any_setting: Setting, small: Setting | None, control: Setting | None, finding: Finding
+) -> tuple[Verdict, str]:
+    """Return the verdict and its reason."""
+    if reason := _undecidable(any_setting.runs[0]):
+        return "undecided", f"{NO_RUN}: {reason}"
+    if small is None:
+        return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
+    for setting in (small, control) if control else (small,):
+        if reason := _not_ready(setting, needs_motion=setting is small):
+            return ("undecided" if reason.startswith(NO_RUN) else "censored"), reason
+    verdict = finding.verdict_at("")
+    if verdict == "holds":
+        return verdict, "every condition holds, against large initial weights too"
+    states = [state for state, _, _ in _tested(finding)]
+    words = {
+        "holds": ("holds", "hold"),
+        "fails": ("fails", "fail"),
+        "undecided": ("is undecided", "are undecided"),
+    }
+    told = [f"{n} {word[n > 1]}" for state, word in words.items() if (n := states.count(state))]
+    text = f"of {len(states)} conditions {', '.join(told)}"
+    if control is None:
+        return verdict, f"{text}; runs with large initial weights are missing"
+    return verdict, f"{text}; {MORE_SEEDS}" if "undecided" in states else text
+
+
+def _tested(finding: Finding) -> list[tuple[str, Outcome, float]]:
+    """Return each condition's state after correction for their number, with its adjusted p-value."""
+    pairs = zip(finding.endpoints(""), finding.adjusted(""), strict=True)
+    return [(o.state if o.state in ("holds", "fails") and p < LEVEL else "undecided", o, p) for o, p in pairs]
+
+
 def _not_ready(setting: Setting, needs_motion: bool) -> str:
     """Return why nothing can be said of a setting yet; empty if it can."""
     rate = f"γ = {setting.init_rate:g}"
@@ -283,17 +276,17 @@ def _unfit(setting: Setting) -> str:
     )
 
 
-def undecidable(run: Observations) -> str:
+def _undecidable(run: Observations) -> str:
     """Return why the prediction of a run's task can be neither right nor wrong; empty if it can be."""
     task = run.task
     if len(task.anchors) < 3:
         return "a task with fewer than three anchors has no cosines to predict"
     excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
-    if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= _ROUNDING]:
+    if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= CONSTANT]:
         frequent = f"every label is as frequent with {ranges(flat)}"
         return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
     predicted = off_diagonal(from_uniform(run, task.anchors))
-    if np.ptp(predicted) <= _ROUNDING:
+    if np.ptp(predicted) <= CONSTANT:
         same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
         return f"{same}, and nothing correlates with a constant"
     return ""

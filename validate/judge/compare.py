@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import Any
@@ -19,7 +19,7 @@ from theory.display import html_table
 from validate.judge.agreement import measures as measures
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting, as_settings
-from validate.judge.stats import COSINE, SIZE, Estimate, each_over_seeds
+from validate.judge.stats import COSINE, SIZE, Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.observe.times import early_epoch
@@ -31,7 +31,7 @@ MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error"
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Record):
     """One line of the comparison: an estimate over seeds of a measure of one predictor.
 
     ``setting`` says which runs, by γ and whatever else distinguishes them; ``group`` which tokens; ``anchor``
@@ -45,10 +45,6 @@ class Row:
     predictor: str
     measure: str
     estimate: Estimate
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self) | {"estimate": self.estimate.as_dict()}
 
 
 class Comparison(tuple[Row, ...]):

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from validate.judge.agreement import measures
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
-from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, over_seeds
+from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, Record, over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import Tokens, groups_of, predictions
 from validate.progress import track
@@ -30,27 +29,22 @@ RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranked(Record):
     """How well one predictor does over seeds, early and over all pairs of anchors.
 
     A rival is a guess that knows no label distribution. It has no scale, and so neither skill against
     orthogonal anchors nor error.
     """
 
-    name: str
+    predictor: str
     rival: bool
     pearson: Estimate
     skill: Estimate
     rmse: Estimate
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        estimates = {name: getattr(self, name).as_dict() for name in ("pearson", "skill", "rmse")}
-        return {"predictor": self.name, "rival": self.rival, **estimates}
-
     def cells(self) -> list[str]:
         """Return a line of the table of predictors."""
-        name = f"{self.name} (rival)" if self.rival else self.name
+        name = f"{self.predictor} (rival)" if self.rival else self.predictor
         return [name, *(e.brief for e in (self.pearson, self.skill, self.rmse))]
 
 
@@ -103,7 +97,7 @@ LEFT_OUT = (
 
 
 @dataclass(frozen=True)
-class RungDistance:
+class RungDistance(Record):
     """How far the cosines of two rungs lie apart over all pairs of a group's anchors, and the ``cause``.
 
     ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
@@ -122,10 +116,6 @@ class RungDistance:
     def step(self) -> str:
         """Both rungs in one name."""
         return f"{self.lower} → {self.upper}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self) | {"rmse": self.rmse.as_dict(), "largest": self.largest.as_dict()}
 
 
 @checked

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from sim.runs.files import finite
 from theory.arrays import ArrayLike, FloatArray, Real
-from theory.checked import Entries, Share, checked
+from theory.checked import Entries, checked
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
 LEVEL = 0.05
@@ -32,7 +31,18 @@ SKILL = (-math.inf, 1.0)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Record:
+    """Named numbers and estimates."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, with None for what is undefined."""
+        return asdict(
+            self, dict_factory=lambda items: {k: finite(v) if isinstance(v, float) else v for k, v in items}
+        )
+
+
+@dataclass(frozen=True)
+class Estimate(Record):
     """A mean over seeds, and how sure it is.
 
     Attributes
@@ -51,10 +61,6 @@ class Estimate:
     high: float | None
     n: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, with None for what is undefined."""
-        return {"mean": finite(self.mean), "low": self.low, "high": self.high, "n": self.n}
-
     def __str__(self) -> str:
         return estimate_text(self.mean, self.low, self.high)
 
@@ -68,7 +74,6 @@ class Estimate:
 def over_seeds(
     values: Annotated[Real[ArrayLike, " n_seeds"], Entries(undefined=True)],
     within: Annotated[Real[ArrayLike, " 2"], Entries(undefined=True)] = ANY,
-    level: Share = 0.95,
 ) -> Estimate:
     """Return the mean of one value per seed with its interval, leaving undefined values out.
 
@@ -79,37 +84,30 @@ def over_seeds(
     within : tuple of float, optional
         The values that the measure can take. The interval is cut to them, which costs no coverage: what
         is cut away cannot hold the truth.
-    level : float, optional
-        The coverage.
 
     Raises
     ------
     InputError
-        If the values are not numbers, or the level is not between 0 and 1.
+        If the values are not numbers.
     """
     low, high = np.asarray(within, np.float64).tolist()
-    found = _estimate(np.asarray(values, np.float64), (low, high), level)
+    found = _estimate(np.asarray(values, np.float64), (low, high))
     return Estimate(found.mean, None, None, found.n) if found.low == found.mean == found.high else found
 
 
 def each_over_seeds(values: FloatArray, within: tuple[float, float] = ANY) -> list[Estimate]:
     """Return the estimate of ``over_seeds`` for each column of values, shape (n_seeds, n)."""
-    return [_estimate(column, within, 0.95) for column in np.asarray(values, np.float64).T]
+    return [_estimate(column, within) for column in np.asarray(values, np.float64).T]
 
 
-def _estimate(numbers: FloatArray, within: tuple[float, float], level: float) -> Estimate:
+def _estimate(numbers: FloatArray, within: tuple[float, float]) -> Estimate:
     defined = numbers[np.isfinite(numbers)]
     n = len(defined)
     mean = float(defined.mean()) if n else math.nan
     if n < 2:
         return Estimate(mean, None, None, n)
-    half = _quantile((1 + level) / 2, n - 1) * math.sqrt(spread(defined) / n)
+    half = float(stdtrit(n - 1, 0.975)) * math.sqrt(spread(defined) / n)
     return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
-
-
-@lru_cache(maxsize=64)
-def _quantile(probability: float, freedom: float) -> float:
-    return float(stdtrit(freedom, probability))
 
 
 def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
@@ -181,7 +179,7 @@ def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over seeds with its standard error; 0 degrees of freedom where nothing is known of that."""
+    """A mean over seeds, its standard error and degrees of freedom; NaN where nothing is known of these."""
 
     value: float
     error: float
@@ -192,31 +190,25 @@ class Mean:
         """Return the mean of some values, whose variance is pulled towards a prior."""
         n, mean = len(values), float(np.mean(values))
         if n < 2:
-            return cls(mean, math.nan, 0.0)
+            return cls(mean, math.nan, math.nan)
         freedom = n - 1.0
         if prior.freedom > 0:
             total = freedom + prior.freedom
             variance = (freedom * variance + prior.freedom * prior.variance) / total
             freedom = min(total, prior.most)
-        return cls(mean, math.sqrt(variance / n), freedom if variance > 0 else 0.0)
+        return cls(mean, math.sqrt(variance / n), freedom) if variance > 0 else cls(mean, math.nan, math.nan)
 
     def interval(self, level: float) -> tuple[float, float] | None:
         """Return the interval that leaves out the truth at most that often; None where there is none."""
-        if self.freedom == 0:
-            return None
-        half = _quantile(1 - level / 2, self.freedom) * self.error
-        return self.value - half, self.value + half
+        half = float(stdtrit(self.freedom, 1 - level / 2)) * self.error
+        return None if math.isnan(half) else (self.value - half, self.value + half)
 
     def p_value(self, threshold: float) -> float:
         """Return the two-sided p-value of a threshold; NaN where there is no interval."""
-        if self.freedom == 0:
-            return math.nan
         return float(2 * stdtr(self.freedom, -abs(self.value - threshold) / self.error))
 
     def p_within(self, centre: float, margin: float) -> float:
         """Return the p-value of the two one-sided tests that the mean is within a margin."""
-        if self.freedom == 0:
-            return math.nan
         return float(stdtr(self.freedom, (abs(self.value - centre) - margin) / self.error))
 
 

@@ -51,7 +51,6 @@ def _estimate(found: Any) -> Interval:
 
 INTERVALS: dict[str, tuple[Callable[[Any], Interval], float]] = {
     "over_seeds": (lambda x: _estimate(over_seeds(x)), 0.95),
-    "over_seeds at 80 %": (lambda x: _estimate(over_seeds(x, level=0.8)), 0.8),
     "each_over_seeds": (lambda x: _estimate(each_over_seeds(x[:, None])[0]), 0.95),
     "band": (_band, 0.95),
     "Mean.interval": (lambda x: Mean.of(x, spread(x)).interval(0.1) or (None, None), 0.9),
