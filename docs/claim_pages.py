@@ -13,8 +13,7 @@ from validate.judge.evidence import Evidence
 from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
     answer_rows,
-    appendix_lines,
-    counts,
+    closing_lines,
     measured,
     paragraph,
     summary,
@@ -74,7 +73,7 @@ LEGEND = (
 def answer(claims: list[Claimed]) -> str:
     """Return the page of the twelve rows, of the settings and of all verdicts."""
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
-    lines = "\n".join(f"- {line}" for line in (*appendix_lines(claims), *counts(claims)))
+    lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
     rows_file = TOPIC_FILES.with_name("rows.toml")
     notes = {row["statement"]: row["number"] for row in tomllib.loads(rows_file.read_text("utf-8"))["row"]}

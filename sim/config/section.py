@@ -92,7 +92,7 @@ def differences(own: BaseModel, other: BaseModel) -> str:
 
     The keys of a task come last, since one change of it is often many of its keys.
     """
-    tables = [dict(_flat("", each.model_dump(mode="json"))) for each in (own, other)]
+    tables = [dict(flattened("", each.model_dump(mode="json"))) for each in (own, other)]
     keys = sorted(tables[0].keys() | tables[1].keys(), key=lambda key: (key.startswith("task"), key))
     values = {key: [table.get(key, _ABSENT) for table in tables] for key in keys}
     told = [f"{key} = {_short(a)}, not {_short(b)}" for key, (a, b) in values.items() if a != b]
@@ -100,7 +100,7 @@ def differences(own: BaseModel, other: BaseModel) -> str:
     return "; ".join(itertools.islice(told, _MOST_NAMED)) + more
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield each value as JSON, behind its keys with dots; a list of tables counts its own from 0."""
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
         value = {str(number): each for number, each in enumerate(value)}
@@ -108,7 +108,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, json.dumps(value, ensure_ascii=False)
         return
     for key, inner in value.items():
-        yield from _flat(f"{name}.{key}" if name else key, inner)
+        yield from flattened(f"{name}.{key}" if name else key, inner)
 
 
 def _short(text: str) -> str:

@@ -105,5 +105,4 @@ def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
         title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {presentation.summary(claim)}"
         rows = presentation.condition_rows(claim)
         print_table(title, columns, rows, notes=presentation.explanations(columns, rows))
-    print_text(presentation.appendix_lines(claims))
-    print_text(presentation.counts(claims))
+    print_text(presentation.closing_lines(claims))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from sim.config.run import MemberConfig
 from sim.runs.folder import RunFolder, runs_inside
 from theory import InputError
 from validate.judge.condition import MORE, Needs, Sample
@@ -130,7 +129,7 @@ class Evidence:
 
     def _absent(self, needs: Needs, variants: Sequence[str]) -> list[tuple[int, str]]:
         """Return the seed of each run that a study defines and nobody has, and why it cannot be judged by."""
-        study, found = needs.study, []
+        study, found = needs.study, list[tuple[int, str]]()
         for variant in variants:
             config = self._defined(study).configs[variant or None]
             there: set[tuple[float, int]] = set()
@@ -138,17 +137,15 @@ class Evidence:
                 runs = [run for own in self.cells(study, variant).values() for run in own]
                 there = {(run.config.init_rate, run.config.seed) for run in runs}
             rates = needs.init_rates or config.init_rates
-            lacking = [
-                m for m in config.members() if m.init_rate in rates and (m.init_rate, m.seed) not in there
-            ]
-            found += [(m.seed, self._why(study, variant, m)) for m in lacking]
+            for m in config.members():
+                if m.init_rate not in rates or (m.init_rate, m.seed) in there:
+                    continue
+                why = "not kept"
+                if study in self.places:
+                    run = RunFolder(self.places[study] / study / variant / m.name)
+                    why = str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
+                found.append((m.seed, why))
         return found
-
-    def _why(self, study: str, variant: str, member: MemberConfig) -> str:
-        if study not in self.places:
-            return "not kept"
-        run = RunFolder(self.places[study] / study / variant / member.name)
-        return str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
 
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
         """Return the error that says what a study's variant lacks, and the command that makes it."""

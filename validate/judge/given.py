@@ -189,8 +189,7 @@ def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
     InputError
         If one of the two γ has no runs.
     """
-    find = among(settings)
-    outcomes = [o for claim in read_claims(DEMO, "demo") for o in judge_claim(claim, find).outcomes]
+    outcomes = _outcomes(read_claims(DEMO, "demo"), settings)
     if missing := [o.missing for o in outcomes if o.missing]:
         rates = [setting.init_rate for setting in settings]
         raise InputError("settings", rates, missing[0], "give the demo's runs")
@@ -211,8 +210,11 @@ def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
     """
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])
-    find = among(settings)
     small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
     claims = read_claims(CORPORA, "corpus", first=first, second=second, small=small, large=large, setting="")
-    outcomes = [outcome for claim in claims for outcome in judge_claim(claim, find).outcomes]
-    return [o for o in outcomes if not o.missing and o.condition.role == "endpoint"]
+    return [o for o in _outcomes(claims, settings) if not o.missing and o.condition.role == "endpoint"]
+
+
+def _outcomes(claims: Iterable[Claim], settings: Sequence[Setting]) -> list[Outcome]:
+    find = among(settings)
+    return [outcome for claim in claims for outcome in judge_claim(claim, find).outcomes]

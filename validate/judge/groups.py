@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.config.run import MemberConfig, sources
+from sim.config.section import flattened
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.checked import checked
@@ -143,7 +144,7 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
         if any(other.config.seed == run.config.seed for other in grouped[key]):
             raise InputError("run", run.source, "the same configuration and seed twice", "name it once")
         grouped[key].append(run)
-    flat = {key: _flat(json.loads(key)) for key in grouped}
+    flat = {key: dict(flattened("", json.loads(key))) for key in grouped}
     told = _telling(list(flat.values()))
     settings = []
     for key, own in grouped.items():
@@ -151,16 +152,6 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
         label = ", ".join([f"γ = {flat[key]['init_rate']}", *others])
         settings.append(Setting(label, tuple(sorted(own, key=lambda run: run.config.seed))))
     return sorted(settings, key=lambda setting: (setting.init_rate, setting.label))
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, str]:
-    """Return a configuration as dotted keys with values as JSON."""
-    if not isinstance(value, dict):
-        return {prefix: json.dumps(value)}
-    out: dict[str, str] = {}
-    for key, inner in value.items():
-        out |= _flat(inner, f"{prefix}.{key}" if prefix else key)
-    return out
 
 
 def _telling(flat: list[dict[str, str]]) -> list[str]:

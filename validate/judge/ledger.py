@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,7 @@ from validate.predict.predictors import (
 FOLDER = Path(__file__).with_name("claims")
 CORPORA = Path(__file__).with_name("corpora.toml")
 """Claims about a language model on two corpora, with names in braces."""
-_GPT2: dict[str, Any] = {
-    "first": "prontoqa",
-    "second": "tinystories",
-    "small": SMALL,
-    "large": LARGE,
-    "setting": "GPT-2",
-}
+_GPT2 = {"first": "prontoqa", "second": "tinystories", "small": SMALL, "large": LARGE, "setting": "GPT-2"}
 _RANGES = {"any": ANY, "share": SHARE, "cosine": COSINE, "size": SIZE, "skill": SKILL}
 _NAMED: dict[str, Any] = {
     "start": first_epoch,
@@ -67,17 +62,7 @@ _NAMED: dict[str, Any] = {
 _OF_A_SIDE = ("what", "measure", "args", "at", "variants", "study", "learned", "draws")
 _OF_ALL = ("study", "studies", "variants", "reason", "learned")
 """What a claim may say of all its conditions."""
-_OF_A_CLAIM = (
-    "name",
-    "statement",
-    "number",
-    "section",
-    "opposing",
-    "appendix",
-    "settings",
-    "endpoint",
-    "shown",
-)
+_OF_A_CLAIM = tuple(field.name for field in fields(Claim) if field.name != "conditions")
 _OF_A_CONDITION = ("minus", "holds", "margin", "range", "step", "counted_from", "over", "settings")
 
 
@@ -120,7 +105,7 @@ def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ..
 def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     """Read a claim: at each of its settings the endpoints, then what is shown."""
     claim = f"claim {entry.get('number', entry.get('name', ''))}"
-    _check_keys(claim, entry, _OF_A_CLAIM + _OF_ALL)
+    _check_keys(claim, entry, (*_OF_A_CLAIM, *_OF_ALL, "settings", "endpoint", "shown"))
     of_all = {"study": study} | {key: entry[key] for key in _OF_ALL if key in entry}
     roles: tuple[Role, Role] = ("endpoint", "shown")
     for role in roles:
@@ -134,8 +119,8 @@ def _claim(entry: Mapping[str, Any], study: str) -> Claim:
         if "settings" not in data or label in _labels_of(data["settings"])
         for own in _repeated(data)
     ]
-    about = {key: entry[key] for key in ("number", "section", "opposing", "appendix") if key in entry}
-    return Claim(entry["name"], entry["statement"], tuple(conditions), **about)
+    about = {key: entry[key] for key in _OF_A_CLAIM if key in entry}
+    return Claim(conditions=tuple(conditions), **about)
 
 
 def _check_keys(where: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -174,11 +159,15 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
         other = data["minus"]
         sides.append(_side(first | (other if isinstance(other, dict) else {"at": other})))
         least, most = least - most, most - least
-    relation, _, asked = data.get("holds", "> nan").partition(" ")
-    margin, threshold = data.get("margin"), asked
+    relation, _, threshold = data.get("holds", "> nan").partition(" ")
+    margin = data.get("margin")
     if relation == "within":
-        margin, _, threshold = asked.partition(" of ")
+        margin, _, threshold = threshold.partition(" of ")
     step = data.get("step", 0.0)
+    if isinstance(step, str):  # How far apart neighbouring values of a measure are at a study's size.
+        counts, sizes = SETTINGS_DATA["steps"][step], SETTINGS_DATA["studies"]
+        kinds = (kind for kind, studies in sizes.items() if study in studies and kind in counts)
+        step = 1 / float(counts[next(kinds, "all")])
     return Condition(
         data["what"],
         tuple(sides),
@@ -189,7 +178,7 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
         data.get("reason", ""),
         role,
         label,
-        _step_of_measure(step, study) if isinstance(step, str) else step,
+        step,
         data.get("counted_from"),
     )
 
@@ -222,10 +211,3 @@ def _labels_of(names: Sequence[str]) -> list[str]:
             raise unknown_name("setting", name, (*GROUPS, *BY_LABEL))
     wanted = {label for name in names for label in GROUPS.get(name, (name,))}
     return [setup.label for setup in SETTINGS if setup.label in wanted]
-
-
-def _step_of_measure(name: str, study: str) -> float:
-    """Return how far apart neighbouring values of a measure are at a study's size."""
-    counts, sizes = SETTINGS_DATA["steps"][name], SETTINGS_DATA["studies"]
-    kinds = (kind for kind, studies in sizes.items() if study in studies and kind in counts)
-    return 1 / float(counts[next(kinds, "all")])

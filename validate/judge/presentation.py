@@ -145,18 +145,13 @@ def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[
     return ["", "claim", *settings], rows
 
 
-def appendix_lines(claims: Sequence[Claimed]) -> list[str]:
-    """Return a line for each claim about another paper."""
-    return [
+def closing_lines(claims: Sequence[Claimed]) -> list[str]:
+    """Return the claims about another paper, the number of each verdict, and of decided primary endpoints."""
+    lines = [
         f"appendix: {c['number']}. {c['statement']} ({c['section']}): {c['verdict']}"
         for c in claims
         if c["appendix"]
     ]
-
-
-def counts(claims: Sequence[Claimed]) -> list[str]:
-    """Return how many claims have each verdict, and how many primary endpoints Benjamini–Hochberg keeps."""
-    lines = []
     for label, setup in BY_LABEL.items():
         found = Counter(c["verdicts"][label] for c in claims if label in c["verdicts"])
         if found.keys() - {"not tested"}:

@@ -10,9 +10,9 @@ to hold. It is *censored* if longer runs, or evaluations closer together, would 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Literal
 
 from theory.checked import checked
@@ -110,16 +110,15 @@ def judge_claims(
 def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambda needs: "") -> Finding:
     """Measure one claim's conditions; variances of one measure are pooled over settings."""
     outcomes = [measure(claim, condition, find, absent) for condition in claim.conditions]
-
-    def what(outcome: Outcome) -> str:
-        return outcome.condition.what
-
-    pooled = (o for o in outcomes if o.defined and o.condition.needs and o.condition.counted_from is None)
-    priors = {}
-    for name, group in groupby(sorted(pooled, key=what), key=what):
-        alike = list(group)
-        priors[name] = fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
-    return Finding(claim, tuple(replace(o, prior=priors.get(what(o), NO_PRIOR)) for o in outcomes))
+    pooled: dict[str, list[Outcome]] = defaultdict(list)
+    for o in outcomes:
+        if o.defined and o.condition.needs and o.condition.counted_from is None:
+            pooled[o.condition.what].append(o)
+    priors = {
+        what: fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
+        for what, alike in pooled.items()
+    }
+    return Finding(claim, tuple(replace(o, prior=priors.get(o.condition.what, NO_PRIOR)) for o in outcomes))
 
 
 def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], float]:

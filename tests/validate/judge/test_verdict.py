@@ -148,7 +148,7 @@ def test_tables_have_each_verdict_in_the_column_of_its_setting() -> None:
     assert (told, setting, verdict, where) == ("25", "group", "holds", "1/3")
     assert number.startswith("1.00 [")
     assert presentation.summary(claims[0]) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
-    assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.counts(claims)
+    assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
 
 
 def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not() -> None:

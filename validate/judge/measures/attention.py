@@ -58,20 +58,14 @@ def theorem2_selectivity() -> float:
     return predict_value_growth(Task.paper()).selectivity
 
 
-def _last_rows(run: Observations, when: When, scramble: bool) -> list[tuple[int, FloatArray]]:
-    """Return each key position with the last position's attention logits, averaged over sequences with it.
-
-    ``scramble`` gives each position another one's row.
-    """
+def _last_rows(run: Observations, when: When, scramble: bool = False) -> list[tuple[int, FloatArray]]:
+    """Return each key position with its mean attention logits, or with those of another key position."""
     rows = run.at("last_logits", when(run))
     return list(enumerate(rows[scrambled(len(rows))] if scramble else rows))
 
 
 def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
-    """Return the share of key positions at which the steepest fall is the one right after the window.
-
-    The last key position is left out: nothing follows its window.
-    """
+    """Return the share of key positions, but the last, with the steepest fall right after the window."""
     q = run.task.n_anchors
     return float(np.mean([np.diff(row).argmin() == p + q for p, row in _last_rows(run, when, scramble)[:-1]]))
 
@@ -104,7 +98,7 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
 def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
     """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
     found = []
-    for p, row in _last_rows(run, when, scramble=False)[2:]:
+    for p, row in _last_rows(run, when)[2:]:
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
         found.append(spearman(places, row[: p + 1]))
     return float(np.mean(found))

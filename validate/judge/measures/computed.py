@@ -59,10 +59,7 @@ def weights(gamma: float, draw: int) -> EmbMLPParameters:
 
 
 def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
-    """Return the relative error of eq. 5 against the exact gradient of W_emb, tanh.
-
-    ``scramble`` gives every token the label distribution of another one.
-    """
+    """Return the relative error of eq. 5, or with each token's labels another's, against W_emb's gradient."""
     exact = population_field(population(), TANH)(parameters.matrices).W_emb
     C = population().token_label_matrix()
     leading = frozen_direction(C[scrambled(len(C))] if scramble else C, parameters)
@@ -99,8 +96,7 @@ def bounded_task(width: int, q: int, *, skewed: bool = False) -> Task:
 def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = True) -> float:
     """Return the largest difference of inner products over the bound of (13), its constant left out.
 
-    Theorem 1's side and the exact one each have a noise of their own, of the initial weights' size, and
-    C1 = 1. Without ``shape`` Theorem 1's side is its noise alone.
+    Both sides have noise of the initial weights' size. Without ``shape`` Theorem 1's is its noise alone.
     """
     normal, exact = _sides(width, q)
     normal = normal * shape
@@ -136,10 +132,9 @@ def kolmogorov_power(*, skewed: bool) -> float:
 
 
 def difference_power(*, shape: bool = True) -> float:
-    """Return the power of q with which the inner products of Theorem 1 approach the exact ones, no noise.
+    """Return the power of q with which the relative error of Theorem 1's inner products falls, no noise.
 
-    Of their largest difference over the largest exact one, since these fall with q themselves. Without
-    ``shape`` Theorem 1's side is zero.
+    Without ``shape`` Theorem 1's side is zero.
     """
     shares = []
     for q in NUMBERS:
@@ -178,9 +173,7 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
 def construction_mass(*, kind: str) -> float:
     """Return the greatest mass outside the window over ε of the construction for the paper's task.
 
-    Over sequences of one kind, "reasoning" or "memory", forty for every key position but the last, where the
-    window ends the sequence and positions alone would do. Every draw has the same: the construction sees
-    which tokens are reasoning anchors, not which they are.
+    Over forty "reasoning" or "memory" sequences for every key position but the last, whose window ends them.
     """
     task = Task.paper()
     anchors = task.reasoning_anchors if kind == "reasoning" else task.memory_anchors

@@ -104,14 +104,9 @@ def moved(run: Observations, tokens: Tokens | str = "all", when: When = early_ep
 
 
 def plane_order(run: Observations, group: str, when: When = early_epoch) -> float:
-    """Return Spearman of numerical distance and distance in the plane, over all pairs of a group.
-
-    The components are those of the whole embedding. An order along a bent line counts as well as one along a
-    straight one.
-    """
+    """Return Spearman of numerical distance and distance in the plane of the whole embedding."""
     tokens = chosen(run, group)
-    index = {token: i for i, token in enumerate(run.tokens)}
-    points = run.at("pca", when(run))[[index[t] for t in tokens], :2]
+    points = run.at("pca", when(run))[[run.tokens.index(t) for t in tokens], :2]
     return spearman(distances(tokens), _pair_distances(points))
 
 
@@ -153,10 +148,7 @@ def rank_left(run: Observations, when: When = early_epoch) -> float:
 
 
 def alike_where_low(run: Observations) -> float:
-    """Return the mean |cosine| of two reasoning anchors; undefined where the rank has not fallen by half.
-
-    Over all anchors one direction for each mapping would pass: half of the pairs are of two mappings.
-    """
+    """Return the mean |cosine| of two reasoning anchors; undefined where the rank has not fallen by half."""
     return mean_cosine(run, "reasoning anchors", size=True) if rank_left(run) <= HALF else math.nan
 
 

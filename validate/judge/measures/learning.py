@@ -37,10 +37,7 @@ from validate.predict.ceiling import order_blind_ceiling
 
 
 def loss_gap_aligned(run: Observations) -> Value:
-    """Return the table's loss minus the training sums', over ln N_Z, a mean over the alignments.
-
-    Where a run does not reach one of them nothing is known of the mean.
-    """
+    """Return the table's loss minus the training sums', over ln N_Z, a mean over the alignments."""
     losses = [[aligned(run, "loss", part, level) for level in ALIGNMENTS] for part in ("mem", "rsn_train")]
     gap = float(np.mean(np.array(losses[0]) - losses[1])) / chance_loss(run)
     return gap if math.isfinite(gap) else Bound()
@@ -54,19 +51,13 @@ def held_out_loss_change(run: Observations) -> Value:
 
 
 def fall_lead(run: Observations) -> Value:
-    """Return log2 of the table's step over the training sums', each at a loss a tenth below ln N_Z.
-
-    ln N_Z is reached by knowing which tokens are labels, which is the same for both.
-    """
+    """Return log2 of the table's step over the training sums', each at a loss a tenth below ln N_Z."""
     level = 0.9 * chance_loss(run)
     return log_ratio(*(passed(run, curve(run, "loss", part)[1] <= level) for part in ("mem", "rsn_train")))
 
 
 def lead(run: Observations, fast: str = "rsn_train", slow: str = "mem") -> Value:
-    """Return between which values log2 of the steps to fit one data set over those to fit another lies.
-
-    A bound if one of them is not fitted by the end, NaN if neither is or one was fitted from the start.
-    """
+    """Return log2 of the steps to fit one data set over those to fit another; see ``log_ratio``."""
     return log_ratio(fitted_range(run, slow), fitted_range(run, fast))
 
 
@@ -99,9 +90,9 @@ def best_test_accuracy(run: Observations) -> Value:
 
 
 def above_guessing(run: Observations, accuracy: float | None = None) -> float:
-    """Return a training accuracy as a share of the way from guessing to all right; a run's best by default.
+    """Return a training accuracy, a run's best by default, as a share of the way from guessing to all right.
 
-    A guess always names the commonest label. The ledger's one half is one half of the way up from there.
+    A guess always names the commonest label.
     """
     if accuracy is None:
         accuracy = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
@@ -220,10 +211,7 @@ def learned_count(seed: Seed) -> float:
 
 
 def least_lead(seed: Seed) -> Value:
-    """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned.
-
-    A variant that fitted neither by its end may have any.
-    """
+    """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned."""
     found = [lead(seed[v, SMALL], "rsn_test") for v in learned_variants(seed)]
     return extreme((Bound() if math.isnan(ends(value)[0]) else value for value in found), min)
 
