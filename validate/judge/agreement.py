@@ -87,11 +87,7 @@ def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:
 
 
 def scrambled(n: int) -> npt.NDArray[np.int64]:
-    """Return a permutation that destroys nearly all of the order of n things and of their distances.
-
-    Steps of about 0.38 n, the golden section, around a circle of n; of two at least, since steps of one
-    change nothing. Two things have one distance, which nothing destroys.
-    """
+    """Return a permutation that destroys the order of n > 2 things: steps of about 0.38 n around a circle."""
     step = max(2, round(0.382 * n))
     while math.gcd(step, n) > 1:
         step += 1

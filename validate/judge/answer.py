@@ -154,13 +154,10 @@ class Answer:
         return missing_command(like, rates, seeds, longer)
 
     def rows(self) -> list[list[str]]:
-        """Return a line for each condition: state, measure, estimate, threshold, adjusted p, and the reason.
-
-        A verdict of "holds" needs no correction: all conditions have to hold.
-        """
+        """Return a line of ``CONDITIONS_HEADER`` for each condition."""
         return [
             [
-                o.state if self.verdict == "holds" else state,
+                o.state if self.verdict == "holds" else state,  # Where all hold, none is corrected.
                 o.condition.what,
                 o.estimate.brief,
                 o.condition.asked,
@@ -219,8 +216,15 @@ def _judge(
     if small is None:
         return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
     for setting in (small, control) if control else (small,):
-        if reason := _not_ready(setting, needs_motion=setting is small):
-            return ("undecided" if reason.startswith(NO_RUN) else "censored"), reason
+        rate, share = f"γ = {setting.init_rate:g}", min(map(above_guessing, setting.runs))
+        if not share >= HALF:
+            if reason := _unfit(setting):
+                return "undecided", f"{NO_RUN}: {reason}"
+            needed = f"{share:.2f} of the way from guessing to all right, where {HALF:g} is needed"
+            return "censored", f"the runs at {rate} have learned too little: {needed}; {LONGER}"
+        if setting is small and not (motion := min(map(moved, small.runs))) >= MOVED:
+            needed = f"by {motion:.2f}, where {MOVED:g} is needed"
+            return "censored", f"the embedding at {rate} has hardly moved: {needed}; {LONGER}"
     verdict = finding.verdict_at("")
     if verdict == "holds":
         return verdict, "every condition holds, against large initial weights too"
@@ -241,22 +245,6 @@ def _tested(finding: Finding) -> list[tuple[str, Outcome, float]]:
     """Return each condition's state after correction for their number, with its adjusted p-value."""
     pairs = zip(finding.endpoints(""), finding.adjusted(""), strict=True)
     return [(o.state if o.state in ("holds", "fails") and p < LEVEL else "undecided", o, p) for o, p in pairs]
-
-
-def _not_ready(setting: Setting, needs_motion: bool) -> str:
-    """Return why nothing can be said of a setting yet; empty if it can."""
-    rate = f"γ = {setting.init_rate:g}"
-    share = min(map(above_guessing, setting.runs))
-    if not share >= HALF:
-        if reason := _unfit(setting):
-            return f"{NO_RUN}: {reason}"
-        needed = f"{share:.2f} of the way from guessing to all right, where {HALF:g} is needed"
-        return f"the runs at {rate} have learned too little: {needed}; {LONGER}"
-    motion = min(map(moved, setting.runs)) if needs_motion else MOVED
-    if not motion >= MOVED:
-        needed = f"by {motion:.2f}, where {MOVED:g} is needed"
-        return f"the embedding at {rate} has hardly moved: {needed}; {LONGER}"
-    return ""
 
 
 def _unfit(setting: Setting) -> str:

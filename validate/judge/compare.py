@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -86,21 +87,16 @@ class Comparison(tuple[Row, ...]):
         """Return a figure of Pearson's correlation over the epochs, a colour for each predictor."""
         figure = Figure(layout="constrained")
         ax = figure.subplots()
-        lines: dict[tuple[str, str], list[Row]] = {}
+        lines: dict[str, dict[str, list[Row]]] = {}
         for row in self:
             if row.anchor is None and row.measure == "pearson" and row.group == self[-1].group:
-                lines.setdefault((row.setting, row.predictor), []).append(row)
-        settings = list(dict.fromkeys(setting for setting, _ in lines))
-        predictors = list(dict.fromkeys(predictor for _, predictor in lines))
-        for (setting, predictor), rows in lines.items():
-            ax.plot(
-                [row.epoch for row in rows],
-                [row.estimate.mean for row in rows],
-                color=f"C{predictors.index(predictor)}",
-                marker=".o^sDv"[settings.index(setting) % 6],
-                linestyle=("-", "--", ":", "-.")[settings.index(setting) % 4],
-                label=f"{setting}: {predictor}",
-            )
+                lines.setdefault(row.setting, {}).setdefault(row.predictor, []).append(row)
+        colours: dict[str, str] = {}
+        for (setting, predictors), marker in zip(lines.items(), itertools.cycle(".o^sDv"), strict=False):
+            for predictor, rows in predictors.items():
+                style = colours.setdefault(predictor, f"C{len(colours)}") + marker + "-"
+                means = [row.estimate.mean for row in rows]
+                ax.plot([row.epoch for row in rows], means, style, label=f"{setting}: {predictor}")
         ax.set(xlabel="epoch", ylabel="Pearson", title=f"predicted and observed cosines: {self[-1].group}")
         ax.legend(fontsize="small")
         return figure

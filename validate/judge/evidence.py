@@ -45,11 +45,6 @@ class Evidence:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
 
         Those of a study that another one continues are cut to the length of the shortest.
-
-        Raises
-        ------
-        MissingRunsError
-            If a variant or a γ is missing, or there are fewer values of γ than needed.
         """
         found: dict[tuple[str, float], Sequence[Observations]] = {}
         for variant in needs.variants or self.variants_of(needs.study):
@@ -160,13 +155,7 @@ class Evidence:
 
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return the folder of each study that has run folders in some folders; the first that has it counts.
-
-    Raises
-    ------
-    InputError
-        If one of the folders is missing or holds nothing.
-    """
+    """Return the folder of each study that has run folders in some folders; the first that has it counts."""
     found: dict[str, Path] = {}
     for folder in folders:
         names = [path.name for path in sorted(folder.glob("*")) if path.is_dir()]

@@ -65,14 +65,8 @@ class Match:
 class GivenRuns(Evidence):
     """Finds a condition's runs among some runs, by their configurations.
 
-    Parameters
-    ----------
-    observations : iterable of Observations
-
-    Raises
-    ------
-    InputError
-        If two of the runs differ in nothing but how they were observed: one seed would count as two.
+    Two runs that differ in nothing but how they were observed are refused with an InputError: one seed would
+    count as two.
     """
 
     def __init__(self, observations: Iterable[Observations]) -> None:
@@ -201,12 +195,7 @@ def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
     """Return the outcome of every endpoint on some runs of language models.
 
     The largest γ is taken for the small initial scale, the smallest for the large one; contrasts between
-    them are not tested where there is one γ.
-
-    Raises
-    ------
-    InputError
-        If two settings have the same γ, or a run does not have two corpora.
+    them are not tested where there is one γ. Two settings of one γ and runs without two corpora are refused.
     """
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])

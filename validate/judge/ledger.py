@@ -46,7 +46,13 @@ from validate.predict.predictors import (
 FOLDER = Path(__file__).with_name("claims")
 CORPORA = Path(__file__).with_name("corpora.toml")
 """Claims about a language model on two corpora, with names in braces."""
-_GPT2: dict[str, Any] = {"first": "prontoqa", "second": "tinystories", "small": SMALL, "large": LARGE, "setting": "GPT-2"}
+_GPT2: dict[str, Any] = {
+    "first": "prontoqa",
+    "second": "tinystories",
+    "small": SMALL,
+    "large": LARGE,
+    "setting": "GPT-2",
+}
 _RANGES = {"any": ANY, "share": SHARE, "cosine": COSINE, "size": SIZE, "skill": SKILL}
 _NAMED: dict[str, Any] = {
     "start": first_epoch,

@@ -17,13 +17,7 @@ seeds, a number of a random draw. A measure without a positional parameter is on
 
 
 def measure_of(name: str) -> tuple[str, Callable[..., Any]]:
-    """Return what a measure is taken of, empty for one computed number, and the measure.
-
-    Raises
-    ------
-    InputError
-        If there is no measure of that name, with the nearest ones.
-    """
+    """Return what a measure is taken of, empty for one computed number, and the measure."""
     found = _all()
     if name not in found:
         raise unknown_name("measure", name, found)

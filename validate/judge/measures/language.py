@@ -20,13 +20,7 @@ KNOWN = ("nothing", "frequencies", "pairs")
 
 
 def two_corpora(run: Observations) -> tuple[str, str]:
-    """Return the names of a run's first two corpora.
-
-    Raises
-    ------
-    InputError
-        If the run is not a language model's, or has one corpus.
-    """
+    """Return the names of a run's first two corpora; a run that has none, or one, is refused."""
     task = run.config.task
     if not isinstance(task, LanguageTask) or len(task.corpora) < 2:
         raise InputError("run", run.source, "not trained on two corpora", "name a language model's run")
@@ -104,8 +98,7 @@ def cosine_correlation(
 def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
     """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B).
 
-    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency. NaN if there is no
-    ``learned_epoch``.
+    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
     """
     epoch = learned_epoch(run)
     if epoch is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -29,28 +30,21 @@ from validate.observe.times import early_epoch, has_learned
 from validate.predict.predictors import Predict, Tokens, from_eq14, from_uniform
 
 
-def same_mapping(task: Task, tokens: Tokens) -> FloatArray:
-    """Return 1 for a pair of anchors of one mapping and 0 for any other pair."""
-    owner = [task.mapping_of(token) for token in tokens]
-    return off_diagonal(np.array([[float(a == b) for b in owner] for a in owner]))
-
-
-def nearness_within(task: Task, tokens: Tokens) -> FloatArray:
-    """Return both at once: 0 across mappings, 1 in a table, 1 − |i − j|/n in a rule with anchors over n."""
+def _within_mappings(task: Task, tokens: Tokens, *, by_distance: bool) -> FloatArray:
+    """Return 0 for a pair across mappings; in one 1, or by distance 1 − |i − j|/n in a rule's n anchors."""
     near = np.zeros(len(tokens) * (len(tokens) - 1) // 2)
     for mapping in task.mappings:
         span = max(mapping.anchors) - min(mapping.anchors) + 1
         inside = np.isin(tokens, mapping.anchors).astype(float)
-        near += off_diagonal(np.outer(inside, inside)) * (
-            1.0 if mapping.is_table else 1 - distances(tokens) / span
-        )
+        fall = distances(tokens) / span if by_distance and not mapping.is_table else 0.0
+        near += off_diagonal(np.outer(inside, inside)) * (1 - fall)
     return near
 
 
 RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
     "−|i − j|": lambda task, tokens: -distances(tokens),
-    "same mapping or not": same_mapping,
-    "same mapping, and −|i − j| in it": nearness_within,
+    "same mapping or not": partial(_within_mappings, by_distance=False),
+    "same mapping, and −|i − j| in it": partial(_within_mappings, by_distance=True),
 }
 """Guesses of the cosine's shape: (task, tokens) → one number a pair, as ``off_diagonal`` orders them."""
 
