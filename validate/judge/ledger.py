@@ -212,7 +212,7 @@ def _side(data: Mapping[str, Any]) -> Side:
 
 def _labels_of(names: Sequence[str]) -> list[str]:
     """Return the labels of some settings or groups of settings, the likeliest first."""
-    for name in names:
+    for name in filter(None, names):  # Claims about corpora of one's own are at no setting.
         if name not in GROUPS and name not in BY_LABEL:
             raise unknown_name("setting", name, (*GROUPS, *BY_LABEL))
     wanted = {label for name in names for label in GROUPS.get(name, (name,))}
