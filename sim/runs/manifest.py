@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -28,8 +28,8 @@ Listed = dict[str, tuple[str, ...]]
 class Manifest:
     """A folder whose files are listed in one of them, ``name``."""
 
+    name: ClassVar[str] = "manifest.json"
     path: Path
-    name: str = "manifest.json"
 
     def listed(self) -> Listed:
         """Return what is listed, nothing where there is no list; refuse one that cannot be read."""

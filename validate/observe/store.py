@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from shlex import quote
-from typing import Any
+from typing import Any, ClassVar
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.data.corpus import printable
@@ -31,6 +31,12 @@ WORDS = "language_words.json"
 """Words by task and seed, in the folder of all kept studies; ``keep`` renews it."""
 Words = dict[str, list[str]]
 """Words by corpus, the most frequent first."""
+
+
+class Checksums(Manifest):
+    """The checksums of all kept files, which are in one folder."""
+
+    name: ClassVar[str] = CHECKSUMS
 
 
 def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Path = KEPT) -> Path:
@@ -81,7 +87,7 @@ def drop_kept(file: Path) -> None:
 
 def kept_files(study: str, folder: Path = KEPT) -> list[Path]:
     """Return the files of a study that were kept in a folder, whatever else lies there."""
-    listed = Manifest(folder, CHECKSUMS).listed()
+    listed = Checksums(folder).listed()
     return [folder / name for name in listed if PurePosixPath(name).parent == PurePosixPath(study)]
 
 
@@ -142,7 +148,7 @@ def _undamaged(file: Path) -> Iterator[bytes]:
 
 
 def _list_of(file: Path) -> Manifest:
-    return Manifest(file.parent.parent, CHECKSUMS)
+    return Checksums(file.parent.parent)
 
 
 def _key(file: Path) -> str:

@@ -21,7 +21,7 @@ from validate.observe import (
     write_kept,
 )
 from validate.observe.codec import pack_metrics, unpack_metrics
-from validate.observe.store import kept_file
+from validate.observe.store import Checksums, kept_file
 
 
 def _kept(observations: Observations, folder: Path, study: str = "mine", variant: str | None = None) -> Path:
@@ -146,7 +146,7 @@ def test_other_versions_and_broken_files_are_refused(
     with pytest.raises(InputError, match="format version 0"):
         read_kept(file)
     file.unlink()
-    Manifest(tmp_path, "checksums.json").write("mine/gamma0.5_seed0.safetensors", b"nothing")
+    Checksums(tmp_path).write("mine/gamma0.5_seed0.safetensors", b"nothing")
     with pytest.raises(InputError, match="cannot be read"):
         read_kept(file)
     with pytest.raises(InputError, match="No such file"):
