@@ -25,7 +25,7 @@ def planned_in(folder: Path, config: RunConfig) -> dict[Path, MemberConfig]:
 
 
 def train_with_progress(
-    planned: Mapping[Path, MemberConfig], execution: Execution, begin: Callable[[], None] = lambda: None
+    planned: Mapping[Path, MemberConfig], execution: Execution, begin: Callable[[], None] | None = None
 ) -> None:
     """Train runs into their folders, after saying what it will cost, and show how far they are.
 
@@ -53,7 +53,8 @@ def train_with_progress(
             cost = where if execution.is_remote else cost_text(cost_of_runs(runs, execution))
             say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {cost}")
         with training_progress(total) as report:
-            begin()
+            if begin is not None:
+                begin()
             train_members(members, folders, execution, report=report)
     except (KeyboardInterrupt, UnfinishedRunsError) as stop:
         if not any(map(is_run_folder, planned)):

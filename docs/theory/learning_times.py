@@ -180,9 +180,7 @@ def seconds_of_run(setting: Setting) -> float:
     member = setting.config.model_copy(update={"training": short})
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
-        train_members(
-            [member.model_copy(update={"training": short})], [Path(folder) / "run"], kernels="torch"
-        )
+        train_members([member], [Path(folder) / "run"], kernels="torch")
         return (time.process_time() - start) / 10 * n_epochs
 
 

@@ -13,7 +13,9 @@ import pytest
 from sim.config.run import MemberConfig
 from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
+from theory.flows.mean_training import MOST_GRADIENTS
 from validate.cli import main
+from validate.commands.predict import Options
 from validate.judge.measures.learning_times import (
     GUESSES,
     Kept,
@@ -149,3 +151,4 @@ def test_the_command_s_curves_are_those_of_its_options(
     assert "2 gradients did not reach the end" in told.err
     assert "max_gradients" in told.err
     assert "std of the label" in told.out
+    assert Options().max_gradients == MOST_GRADIENTS

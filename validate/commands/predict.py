@@ -139,5 +139,5 @@ def _curves(member: MemberConfig, options: Options) -> LearningCurves:
                 passed += 1
                 advance()
 
-        own: dict[str, Any] = {"scatter": options.scatter, "max_gradients": options.max_gradients}
-        return predict_for(member, [member.seed], report=report, **own)
+        limit = options.max_gradients
+        return predict_for(member, [member.seed], scatter=options.scatter, max_gradients=limit, report=report)

@@ -78,7 +78,7 @@ def run(options: Options) -> int:
     """Train, and say where the runs are."""
     from validate.training import planned_in, train_with_progress
 
-    execution, folder, config = options.execution(), options.out, None
+    execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
     if options.resume and (is_named or not (options.config or own)):
@@ -89,8 +89,8 @@ def run(options: Options) -> int:
         planned = _begun(folder)
     else:
         config = configuration_of(options)
-        planned = planned_in(folder, config)
-    train_with_progress(planned, execution, partial(_note_plan, folder, config))
+        planned, begin = planned_in(folder, config), partial(_note_plan, folder, config)
+    train_with_progress(planned, execution, begin)
     first = f" --import {quote(options.import_first)}" if options.import_first else ""
     print_runs(planned, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
     return 0
@@ -127,10 +127,8 @@ def _begun(folder: Path) -> dict[Path, MemberConfig]:
     return planned | {path: read_config(path) for path in begun}
 
 
-def _note_plan(folder: Path, config: RunConfig | None) -> None:
+def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
-    if config is None:
-        return
     from sim.runs.files import write_json, writing
 
     plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
 from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
 from theory.flows.learning_curves import training_size
-from theory.flows.mean_training import MOST_GRADIENTS
 from theory.flows.network import IDENTITY
 
 _ACTIVATIONS = {activation.name: activation for activation in (TANH, IDENTITY)}
 
 
-def predict_for(
-    config: MemberConfig,
-    seeds: Sequence[int],
-    *,
-    scatter: bool = True,
-    max_gradients: int = MOST_GRADIENTS,
-    report: Callable[[int], None] = lambda step: None,
-) -> LearningCurves:
+def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> LearningCurves:
     """Return the predicted curves of a run's setting, from starts of their own.
 
-    Without scatter they are those of the mean course. ``max_gradients`` and ``report`` are passed on to
-    ``predict_learning``.
-
-    Raises
-    ------
-    InputError
-        If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
+    ``scatter``, ``max_gradients`` and ``report`` are those of ``predict_learning``. Errors are those of
+    ``flow_arguments``.
     """
-    options: dict[str, Any] = {"scatter": scatter, "max_gradients": max_gradients, "report": report}
-    return predict_learning(n_epochs=config.training.epochs, seeds=seeds, **options, **flow_arguments(config))
+    setting = flow_arguments(config)
+    return predict_learning(n_epochs=config.training.epochs, seeds=seeds, **setting, **options)
 
 
 def flow_arguments(config: MemberConfig) -> dict[str, Any]:

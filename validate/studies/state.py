@@ -95,8 +95,8 @@ def run_state(path: Path, config: MemberConfig) -> State:
 def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
     """Train the runs that a study lacks, all variants at once, after saying what it will cost.
 
-    Unfinished runs are continued. Complete runs stay as they are, and so do those that diverged: the same run
-    would diverge again.
+    Unfinished runs are continued, or refused with ``resume=False``. Complete runs stay as they are, and so do
+    those that diverged: the same run would diverge again.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint; call again to continue.
     """
-    own = {"workers": process_count(options.get("workers", 0)), "resume": True}
-    execution, root = Execution(**(options | own)), as_path("root", root)
+    own = {"workers": process_count(options.get("workers", 0))}
+    execution, root = Execution(**({"resume": True} | options | own)), as_path("root", root)
     studies = [study] if isinstance(study, Study) else study
     members = [member for each in studies for member in members_of(each, root)]
     planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
