@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from theory.errors import TooManyEntriesError as TooManyEntriesError
     from theory.flows.adam_steps import adam_steps as adam_steps
     from theory.flows.adaptive import adaptive_flow as adaptive_flow
+    from theory.flows.batches import AdamSettings as AdamSettings
     from theory.flows.batches import OutsideValidityWarning as OutsideValidityWarning
+    from theory.flows.batches import SGDSettings as SGDSettings
     from theory.flows.escapes import escape_dose as escape_dose
     from theory.flows.escapes import escape_threshold as escape_threshold
     from theory.flows.escapes import measured_rank_steps as measured_rank_steps
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
     from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
     from theory.flows.staircase import Staircase as Staircase
     from theory.flows.staircase import saddle_staircase as saddle_staircase
-    from theory.integrate.adam import AdamSettings as AdamSettings
-    from theory.integrate.adam import SGDSettings as SGDSettings
     from theory.integrate.solve import EXACT as EXACT
     from theory.integrate.solve import STABILISED as STABILISED
     from theory.integrate.solve import Solver as Solver

@@ -1,3 +1,53 @@
-"""Losses and gradients for less work than autograd's: twins of the models, with gradients written out."""
+"""Each member's loss and the gradients of all its tensors: autograd's numbers for less work.
 
-from sim.fast.gradients import gradients_of as gradients_of
+The models as one would write them are in ``sim.models``; those that are trained most name a twin in this
+package (``Model.twin``), with gradients written out (``sim.fast.layers``). The others train with autograd.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from sim.config.model_section import ModelSection
+from sim.models.base import model_of
+from sim.models.layers import Parameters
+
+Found = tuple[Tensor, Parameters, Tensor]
+"""Each member's loss, its gradients and their norm."""
+Gradients = Callable[[Parameters, Tensor, Tensor], Found]
+"""From parameters, tokens and labels."""
+
+
+def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]:
+    """Return a model's function of losses (M,) in nats and gradients: that of its twin, or autograd.
+
+    It takes parameters, tokens (M, B, L) and labels (M, B), which come behind the last tokens.
+    """
+    model = model_of(section)
+    if not model.twin:
+        return model.losses_and_gradients
+    twin = pkgutil.resolve_name(model.twin)
+
+    @torch.no_grad()
+    def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
+        losses, found = twin(parameters, tokens, labels, section)
+        return losses, {name: found[name] for name in parameters}
+
+    return by_hand
+
+
+def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
+    """Return a function of losses, gradients in what is trained and their norms (M,), by torch's kernels."""
+    take = gradients_of(model)
+
+    def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
+        losses, found = take(parameters, tokens, labels)
+        found = {name: found[name] for name in trained}
+        each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in found.values()]
+        return losses, found, torch.linalg.vector_norm(torch.stack(each), dim=0)
+
+    return gradients

@@ -20,9 +20,16 @@ from shlex import quote
 from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import read_regular, writing
+from sim.runs.files import (
+    Arrays,
+    CheckpointState,
+    DamagedError,
+    read_regular,
+    read_tensors,
+    write_tensors,
+    writing,
+)
 from sim.runs.manifest import Manifest
-from sim.runs.tensors import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import as_path, is_folder
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.data.corpus import Corpus
+from sim.runs.files import Arrays
 from sim.runs.folder import STATISTICS, RunFolder, is_run_folder, read_config, runs_inside, snapshot_name
 from sim.runs.folder import unfinished as refusal_of_unfinished
 from sim.runs.table import COLUMNS, frame, long_records, metric_records
-from sim.runs.tensors import Arrays
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table

@@ -12,7 +12,9 @@ from typing import Any
 
 from sim.config.language import LanguageTask
 from sim.config.run import SECTIONS, MemberConfig
+from sim.data.text import require
 from sim.runs.manifest import digest
+from sim.runs.outputs import OutputFile
 from theory.task.task import Task
 
 COLUMNS = {
@@ -147,3 +149,40 @@ def frame(records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
             "to_frame needs pandas: pip install 'anchorflow[table]', or take to_records() for plain dicts"
         ) from None
     return pd.DataFrame(list(records), columns=list(columns))
+
+
+def write_table(
+    records: Sequence[Mapping[str, Any]], file: Path, argument: str = "out", *, overwrite: bool = False
+) -> None:
+    """Write rows as CSV or, where the file's name ends so, Parquet; a file is whole or not there.
+
+    Parameters
+    ----------
+    records : sequence of dict
+    file : Path
+    argument : str, optional
+        Which argument named the file, for a message.
+    overwrite : bool, optional
+        Whether to replace a file that is there.
+    """
+    OutputFile(file, argument, overwrite).write(table_content(records, file.name))
+
+
+def table_content(records: Sequence[Mapping[str, Any]], name: str) -> bytes | str:
+    """Return rows as Parquet if a file's name ends so, or as CSV."""
+    if not name.endswith(".parquet"):
+        return csv_text(records)
+    parquet, arrow = require("pyarrow.parquet", "table"), require("pyarrow", "table")
+    columns = list(records[0]) if records else []
+    arrays = [arrow.array(_of_one_type([record[column] for record in records])) for column in columns]
+    buffer = io.BytesIO()
+    parquet.write_table(arrow.table(arrays, names=columns), buffer)
+    return buffer.getvalue()
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return a column whose values Parquet can have together: numbers beside words become words."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float}:
+        return [None if value is None else float(value) for value in values] if float in kinds else values
+    return values if len(kinds) == 1 else [None if value is None else str(value) for value in values]

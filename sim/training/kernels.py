@@ -21,7 +21,7 @@ from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels, MemberConfig
-from sim.fast.gradients import Found, Gradients, torch_gradients
+from sim.fast import Found, Gradients, torch_gradients
 from sim.fast.matmul import ERROR_LIMIT, RouteReport, choose_route
 from sim.models.base import model_of
 from sim.models.layers import Parameters

@@ -17,10 +17,9 @@ from sim.config.run import MemberConfig, sources
 from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
-from sim.runs.files import finite, json_text, only_writer
+from sim.runs.files import Arrays, CheckpointState, DamagedError, finite, json_text, only_writer
 from sim.runs.folder import STATISTICS, RunFolder, checkpoint_name, snapshot_name
 from sim.runs.run import is_complete
-from sim.runs.tensors import Arrays, CheckpointState, DamagedError
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
 from sim.training.schedule import evaluation_marks, has_ended

@@ -17,11 +17,11 @@ from torch import Tensor
 from sim.config.run import MemberConfig, steps_in_epoch
 from sim.data.base import Batches
 from sim.data.dataset import Dataset, build_dataset
-from sim.fast.gradients import Gradients, torch_gradients
+from sim.fast import Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
-from sim.runs.tensors import Arrays, CheckpointState
+from sim.runs.files import Arrays, CheckpointState
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device

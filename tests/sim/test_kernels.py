@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from sim import Run, RunConfig, Trainer, choose_route, train_together
-from sim.fast import gradients_of
-from sim.fast.gradients import torch_gradients
+from sim.fast import gradients_of, torch_gradients
 from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels

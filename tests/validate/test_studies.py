@@ -27,8 +27,7 @@ from validate.studies import (
     states_of,
     study_names,
 )
-from validate.studies.likeness import shared_runs
-from validate.studies.study import FOLDER
+from validate.studies.study import FOLDER, shared_runs
 
 TINY = """
 purpose = "Two models on a tiny task."

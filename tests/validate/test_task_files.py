@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from sim.config.presets import load_preset
+from sim.config.presets import MOST_SEQUENCES, STEPS, experiment_for, load_preset, sample_size
 from sim.config.run import RunConfig, make_run_config
-from sim.config.task_defaults import MOST_SEQUENCES, STEPS, experiment_for, sample_size
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
 from theory import InputError, Task

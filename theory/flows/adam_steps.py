@@ -19,18 +19,41 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
 from theory.errors import InputError, IntegrationError
-from theory.flows.batches import EMBEDDING_LIMIT, BatchGradient, Batching, Softmax, warn_outside
+from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation
-from theory.integrate.adam import AdamSettings, AdamW
 from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory
 from theory.labels.counts import CountPopulation
 
 Matrix = Literal["W_emb", "W1", "W2"]
 MOST_STEPS = 10**8
 ALL: tuple[Matrix, ...] = ("W_emb", "W1", "W2")
+
+
+class AdamW:
+    """AdamW's steps on some arrays of float64, which every step changes in place."""
+
+    def __init__(self, settings: AdamSettings, weights: Sequence[FloatArray]) -> None:
+        self.settings, self.weights = settings, weights
+        self.steps = 0
+        self.first = [np.zeros_like(weight) for weight in weights]
+        self.second = [np.zeros_like(weight) for weight in weights]
+
+    def step(self, gradients: Sequence[FloatArray], squares: Sequence[FloatArray]) -> None:
+        """Take one step; under noise the squares are not those of the mean gradients."""
+        self.steps += 1
+        s, (b1, b2) = self.settings, self.settings.betas
+        for weight, m, v, g, square in zip(
+            self.weights, self.first, self.second, gradients, squares, strict=True
+        ):
+            m += (1 - b1) * (g - m)
+            v += (1 - b2) * (square - v)
+            root = np.sqrt(v / (1 - b2**self.steps)) + s.epsilon
+            weight *= 1 - s.rate * s.weight_decay
+            weight -= s.rate / (1 - b1**self.steps) * m / root
 
 
 @checked

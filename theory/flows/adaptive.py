@@ -23,10 +23,9 @@ from theory.arrays import ArrayLike, FloatArray, Real
 from theory.checked import Between, Size, checked
 from theory.errors import InputError, IntegrationError
 from theory.flows.adam_steps import ALL, MOST_STEPS, Matrix
-from theory.flows.batches import EMBEDDING_LIMIT, BatchGradient, Batching, Softmax, warn_outside
+from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation
-from theory.integrate.adam import AdamSettings
 from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory, check_times
 from theory.labels.counts import CountPopulation
 

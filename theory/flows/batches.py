@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from theory.checked import Decay, Positive, Share, checked_fields
 from theory.errors import InputError
 from theory.flows.gradient import population_field, token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field
 from theory.flows.network import Activation
-from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
@@ -27,6 +27,43 @@ from theory.labels.counts import CountPopulation
 Softmax = Literal["live", "uniform"]
 EMBEDDING_LIMIT, TIMES_LIMIT = 2.5e-5, 1e-4
 """AdamW's rate over its batch size, up to which embeddings and learning times were found right."""
+
+
+@checked_fields
+@dataclass(frozen=True)
+class AdamSettings:
+    """AdamW's settings, torch's defaults except for the rate.
+
+    Attributes
+    ----------
+    rate : float
+    betas : tuple of float
+    epsilon : float
+        Beside the root of the second moment.
+    weight_decay : float
+        Decoupled: a step multiplies the weights by 1 − rate · weight_decay. 0 is Adam.
+    """
+
+    rate: Positive
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    epsilon: Positive = 1e-8
+    weight_decay: Decay = 0.01
+
+
+@checked_fields
+@dataclass(frozen=True)
+class SGDSettings:
+    """Plain stochastic gradient descent.
+
+    Attributes
+    ----------
+    rate : float
+    weight_decay : float
+        As an L2 penalty.
+    """
+
+    rate: Positive
+    weight_decay: Decay = 0.0
 
 
 class OutsideValidityWarning(UserWarning):

@@ -18,11 +18,10 @@ from theory.arrays import Float64, FloatArray, Int64, IntArray
 from theory.checked import Between, Positive, Rate, Size, checked
 from theory.display import Shown
 from theory.errors import InputError
-from theory.flows.batches import TIMES_LIMIT, Batching, warn_outside
+from theory.flows.batches import TIMES_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
 from theory.flows.gradient import scores, single_precision
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
 from theory.flows.network import ActivationLike, EmbMLPParameters, as_activation
-from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.trajectory import Matrices, first_passage
 from theory.labels.counts import TRAINING, count_population
 from theory.task.population import draw_tables, population_size

@@ -40,10 +40,9 @@ import numpy as np
 
 from theory.arrays import FloatArray
 from theory.errors import IntegrationError
-from theory.flows.batches import BatchGradient, Batching
+from theory.flows.batches import AdamSettings, BatchGradient, Batching, SGDSettings
 from theory.flows.network import Activation, EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
-from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.integrate.chebyshev import RKC
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation

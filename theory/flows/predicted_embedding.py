@@ -16,11 +16,10 @@ import numpy as np
 from theory.arrays import Float64, FloatArray
 from theory.checked import Between, Positive, Rate, Size, checked
 from theory.errors import InputError
-from theory.flows.batches import EMBEDDING_LIMIT, Batching, warn_outside
+from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
 from theory.flows.learning_curves import follow_training, recorded_steps, training_size
 from theory.flows.mean_training import MOST_GRADIENTS
 from theory.flows.network import ActivationLike
-from theory.integrate.adam import AdamSettings, SGDSettings
 from theory.task.task import Task
 
 _GROWTH = 1.15

@@ -38,9 +38,8 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Read the runs, and write or print their table."""
     from sim.runs.outputs import OutputFile
-    from sim.runs.table import csv_text, long_records, metric_records
+    from sim.runs.table import csv_text, long_records, metric_records, write_table
     from validate.observe import find_observations
-    from validate.sweeps.table import write_table
     from validate.terminal.tables import print_json, print_table
 
     named = {"csv": options.csv, "parquet": options.parquet}

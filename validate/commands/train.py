@@ -12,9 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from sim.config.model import KINDS
-from sim.config.presets import load_preset, merge, over_preset, preset_names
+from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
-from sim.config.task_defaults import experiment_for
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.reading import is_file, is_folder, load_json

@@ -17,7 +17,7 @@ from torch import nn
 from sim.data.text import require
 from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
-from sim.runs.table import csv_text
+from sim.runs.table import csv_text, write_table
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.arrays import FloatArray
 from theory.checked import Between, Size, checked
@@ -27,7 +27,6 @@ from validate.corpus.association import associate_rows
 from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.observe import effective_rank
 from validate.scales.escapes import rate_of
-from validate.sweeps.table import write_table
 
 
 class Recorder:

@@ -12,8 +12,8 @@ from validate.figures.panels.curves import Curve as Curve
 from validate.figures.panels.curves import Curves as Curves
 from validate.figures.panels.heat_map import HeatMap as HeatMap
 from validate.figures.panels.heat_map import cosine_map as cosine_map
-from validate.figures.panels.points import Group as Group
-from validate.figures.panels.points import Points as Points
+from validate.figures.panels.panel import Group as Group
+from validate.figures.panels.panel import Points as Points
 from validate.figures.runs import about as about
 from validate.figures.sheet import PanelRow as PanelRow
 from validate.figures.sheet import Sheet as Sheet

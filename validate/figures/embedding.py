@@ -10,8 +10,7 @@ from theory import InputError, PrincipalComponents, Task, label_distribution
 from theory.arrays import FloatArray
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import seeds_text
-from validate.figures.panels.points import Group, Points
+from validate.figures.panels.panel import Group, Points, seeds_text
 from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, ZERO, Look, sequential
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS

@@ -15,7 +15,7 @@ from validate.judge.condition import MORE, Needs, Sample
 from validate.judge.outcome import MissingRunsError
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
-from validate.studies.likeness import differing_keys, keys_of
+from validate.studies.study import differing_keys, keys_of
 
 
 @dataclass

@@ -25,7 +25,7 @@ from validate.judge.measures.language import two_corpora
 from validate.judge.outcome import Find, MissingRunsError, Outcome
 from validate.judge.verdict import Finding, judge_claim
 from validate.observe import Observations
-from validate.studies.likeness import AMOUNTS, differing_keys, keys_of
+from validate.studies.study import AMOUNTS, differing_keys, keys_of
 
 DEMO = Path(__file__).with_name("demo.toml")
 

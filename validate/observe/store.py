@@ -13,10 +13,17 @@ from typing import Any, ClassVar
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.data.corpus import printable
-from sim.runs.files import read_regular, write_json, writing
+from sim.runs.files import (
+    DamagedError,
+    read_metadata,
+    read_regular,
+    read_tensors,
+    write_json,
+    write_tensors,
+    writing,
+)
 from sim.runs.manifest import Manifest
 from sim.runs.run import Run
-from sim.runs.tensors import DamagedError, read_metadata, read_tensors, write_tensors
 from theory import InputError
 from theory.reading import PathLike, as_path
 from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics

@@ -14,8 +14,7 @@ from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_map
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import FEW, BasePanel
-from validate.figures.panels.points import Group, Points
+from validate.figures.panels.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet

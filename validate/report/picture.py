@@ -11,8 +11,7 @@ from theory import Task, off_diagonal
 from theory.arrays import FloatArray
 from validate.figures.embedding import BAR, LOOKS
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import BasePanel
-from validate.figures.panels.points import Group, Points
+from validate.figures.panels.panel import BasePanel, Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sim.runs.table import write_table as write_table
     from validate.sweeps.pivot import MEASURES as MEASURES
     from validate.sweeps.pivot import Measure as Measure
     from validate.sweeps.pivot import Pivot as Pivot
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
     from validate.sweeps.sweep import Sweep as Sweep
     from validate.sweeps.sweep import load_sweep as load_sweep
     from validate.sweeps.sweep import plan_of as plan_of
+    from validate.sweeps.sweep import records_of as records_of
     from validate.sweeps.sweep import run_name as run_name
     from validate.sweeps.sweep import run_sweep as run_sweep
-    from validate.sweeps.table import records_of as records_of
-    from validate.sweeps.table import write_sweep_tables as write_sweep_tables
-    from validate.sweeps.table import write_table as write_table
+    from validate.sweeps.sweep import write_sweep_tables as write_sweep_tables
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

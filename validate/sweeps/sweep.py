@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sim.config.run import MemberConfig
-from sim.runs.table import axes_of, settings_of
+from sim.runs.files import only_writer
+from sim.runs.outputs import OutputFolder
+from sim.runs.run import Run
+from sim.runs.table import axes_of, long_records, settings_of, table_content
 from sim.training.cost import Cost, Remaining, cost_of_runs, steps_of_runs
 from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
@@ -23,6 +26,8 @@ from validate.studies.state import State, run_state
 from validate.terminal.tables import say
 
 _DIGITS = 12
+_PATIENCE = 60.0
+"""Seconds to wait for another sweep that writes its table into the same folder."""
 
 
 @dataclass(frozen=True)
@@ -145,3 +150,22 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
     with training_progress(sum(epochs for _, epochs in plan.remaining)) as report:
         train_members(members, paths, how, report=report)
     return plan_of(sweep, out)
+
+
+def records_of(plan: Plan) -> list[dict[str, Any]]:
+    """Return the long table of a sweep's complete runs, in the order of the sweep's file."""
+    complete = [name for name, state in plan.states.items() if state == "complete"]
+    runs = [(name, Run.open(plan.paths[name])) for name in complete]
+    return long_records([(name, run.config, run.metrics) for name, run in runs], plan.sweep.axes)
+
+
+def write_sweep_tables(plan: Plan, out: PathLike, names: Sequence[str]) -> None:
+    """Write the table of a sweep's complete runs, if there are any, into the sweep's folder.
+
+    A table that this program wrote there is replaced; any other file of that name is refused.
+    """
+    if records := records_of(plan):
+        folder = OutputFolder(as_path("out", out))
+        with only_writer(folder.path / "table", wait=_PATIENCE):
+            for name in names:
+                folder.write(name, table_content(records, name))

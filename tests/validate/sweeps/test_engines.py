@@ -14,8 +14,7 @@ from sim.runs.table import csv_text, long_records
 from tests.processes import command, end_of, is_empty
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
 from tests.validate.sweeps.toy import write_toy
-from validate.sweeps import load_sweep, plan_of, run_sweep
-from validate.sweeps.table import records_of
+from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
 pytestmark = pytest.mark.long
 EPOCHS = 150

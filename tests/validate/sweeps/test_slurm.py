@@ -16,8 +16,7 @@ from tests.processes import command, end_of
 from tests.slurm import NoSlurmError, slurm
 from tests.validate.sweeps.at_work import holders, wait_for
 from tests.validate.sweeps.toy import write_toy
-from validate.sweeps import load_sweep, plan_of, run_sweep
-from validate.sweeps.table import records_of
+from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
 pytestmark = pytest.mark.long
 ON_SLURM = ("--engine", "slurm", "--workers", "2", "--slurm", "mem_gb", "1", "timeout_min", "30")

@@ -12,8 +12,7 @@ from sim import Execution, Run, train_members
 from sim.runs.table import csv_text
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main
-from validate.sweeps import load_sweep, plan_of, run_sweep
-from validate.sweeps.table import records_of
+from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
 
 @pytest.fixture(scope="module")
