@@ -111,7 +111,6 @@ def read_description(file: Path | str) -> dict[str, Any]:
 
 def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
     """Return what a file holds, by its keys."""
-    # A preset is named as in a study's file: what reads configurations says where it belongs.
     task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
     if task and config:
         mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"

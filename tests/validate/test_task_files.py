@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from sim.config.presets import MOST_SEQUENCES, STEPS, experiment_for, load_preset, sample_size
+from sim.config.presets import MOST_SEQUENCES, STEPS, experiment_for, load_preset, merge, sample_size
 from sim.config.run import RunConfig, make_run_config
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
 from theory import InputError, Task
 from validate.cli import main
+from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 
 TASK = """
@@ -142,3 +143,12 @@ def _n_sequences(task: Task) -> int:
 def test_a_sample_has_each_combination_at_least_once() -> None:
     many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
     assert sample_size(many) == 80**3 > MOST_SEQUENCES
+
+
+def test_a_file_may_name_its_preset_and_an_option_another(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('preset = "paper"\nseeds = [3]\n[training]\nepochs = 20\n')
+    for argv, name in (([], "paper"), (["--preset", "group-quarter"], "group-quarter")):
+        options = parse("train", Options, [str(file), *argv])
+        expected = merge(load_preset(name), {"seeds": [3], "training": {"epochs": 20}})
+        assert configuration_of(options) == make_run_config(expected)

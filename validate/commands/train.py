@@ -35,8 +35,9 @@ class Options(TrainingOptions):
     continue, each with its own configuration, and runs that were planned there but never started are
     trained.
 
-    A configuration may hold init_rates, seeds, task ("emb-mlp", "paper", a task file or a table) and the
-    sections model, data and training. Its keys override those of the preset, and options override both.
+    A configuration may hold preset, init_rates, seeds, task ("emb-mlp", "paper", a task file or a table)
+    and the sections model, data and training. Its keys override those of the preset, and options override
+    both.
     The keys of model depend on its kind: --model.kind transformer --help and --model.kind one-layer
     --help show those of the Transformers.
 
@@ -100,9 +101,10 @@ def configuration_of(options: Options) -> RunConfig:
     described = read_description(options.config) if options.config else {}
     if options.task is not None:
         described = described | {"task": options.task}
+    named = described.pop("preset", None)
     base: dict[str, Any] = {}
-    if options.preset is not None:
-        base = load_preset(options.preset)
+    if options.preset is not None or named is not None:
+        base = load_preset(named if options.preset is None else options.preset)
     elif described.keys() == {"task"}:
         described = {"task": dict(task_table(described["task"]))}
         length = options.keys.get("training.epochs", 0)
