@@ -202,3 +202,9 @@ def test_differences_are_named_with_both_values_those_of_the_task_last() -> None
     assert "1" in more
     assert differences(_member(), _member("40..52")) == 'task.keys = "40..49", not "40..52"'
     assert "not set" in differences(_member(model={"kind": "one-layer"}), _member())
+
+
+def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:
+    (member,) = RunConfig().members()
+    assert member.task == Task.paper(3)
+    assert (member.init_rate, member.seed, member.model.kind) == (0.8, 0, "emb-mlp")

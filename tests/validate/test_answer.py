@@ -117,6 +117,17 @@ def test_runs_that_were_too_short_are_trained_twice_as_long(large: Setting) -> N
     assert words[words.index("--out") + 1] == "runs/mine-longer"
 
 
+def test_more_seeds_are_seeds_that_are_not_there(large: Setting) -> None:
+    few = made(0.8, ["random", "distribution", "distribution"], seeds=(4, 9))
+    answer = only([large, few])
+    words = answer.missing_command().split()
+    assert answer.why.endswith("train more seeds")
+    rates, seeds = (words[words.index(f"--{name}") + 1 :] for name in ("init-rates", "seeds"))
+    assert rates[:2] == ["0.8", "0.3"]
+    first = max(*large.seeds, *few.seeds) + 1
+    assert seeds[: seeds.index("--out")] == [str(first + k) for k in range(len(few.seeds))]
+
+
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
     sheet = picture(only([large, small]))
     assert sheet is not None

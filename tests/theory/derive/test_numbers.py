@@ -52,6 +52,23 @@ def test_lemma_2_is_the_gradient_of_the_network(record_error: Record) -> None:
     assert error < 1e-12
 
 
+def test_prop_1_starts_from_the_network_of_definition_1() -> None:
+    small, w, v = 0.3, RNG.normal(size=(1, 2)), RNG.normal(size=(1, 2))
+    values: dict[str, Any] = {
+        "epsilon": small,
+        "c_s": 2,
+        "w": w,
+        "v": v,
+        "W1": WEIGHTS.W1[:2, :2],
+        "W2": WEIGHTS.W2[:2, :3],
+    }
+    logits = find_derivation("prop 1").steps[0].expression
+    symbols = sorted(logits.free_symbols, key=str)
+    made = sp.lambdify(symbols, logits, [{"sigma": np.tanh}, "numpy"])(*(values[str(s)] for s in symbols))
+    hidden = np.tanh(small * (2 * w + v) @ (small * values["W1"]))
+    np.testing.assert_allclose(made, hidden @ (small * values["W2"]))
+
+
 def test_prop_1_is_the_frozen_direction(record_error: Record) -> None:
     wanted = theory.frozen_direction(C, WEIGHTS)
     for s in range(D):
