@@ -12,8 +12,9 @@ import pytest
 from theory import InputError
 from validate import ledger
 from validate.cli import main
-from validate.judge.condition import Claim
+from validate.judge.condition import SETTINGS, Claim
 from validate.judge.ledger import read_claims
+from validate.judge.presentation import explanations
 from validate.studies import load_study, members_of
 
 CLAIMS = ledger()
@@ -97,3 +98,10 @@ def test_a_mistake_in_a_claim_s_file_is_named(right: str, wrong: str, told: str,
     with pytest.raises(InputError) as refused:
         read_claims(path)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("shown", [[], ["MLP"], ["printed", "pre"]])
+def test_a_table_explains_the_settings_and_the_verdicts_that_it_shows(shown: list[str]) -> None:
+    found = explanations(["", "claim", *shown], [["1", "a claim", "holds", "partly"]])
+    assert found[:-1] == [f"{s.label}: {s.name}; {s.meaning}." for s in SETTINGS if s.label in shown]
+    assert found[-1].startswith("partly: ")
