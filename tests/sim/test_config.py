@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
+from sim.config.language import LanguageTask
 from sim.config.model import KINDS
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
@@ -208,3 +209,11 @@ def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:
     (member,) = RunConfig().members()
     assert member.task == Task.paper(3)
     assert (member.init_rate, member.seed, member.model.kind) == (0.8, 0, "emb-mlp")
+
+
+def test_a_whole_vocabulary_is_that_of_a_tokenizer() -> None:
+    corpora = [{"name": "one", "files": ["one.txt"]}]
+    given = {"corpora": corpora, "n_sequences": 1, "length": 2, "vocab_size": 3, "whole_vocabulary": True}
+    assert LanguageTask(**given, tokenizer="tokenizer.json").whole_vocabulary
+    with pytest.raises(InputError, match="there is no tokenizer"):
+        LanguageTask(**given)

@@ -30,6 +30,7 @@ def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, load: object, conten
     with pytest.raises(InputError, match=words) as caught:
         load(tmp_path / "bad")  # type: ignore[operator]
     assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"file = {str(tmp_path / 'bad')!r}: ")
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
