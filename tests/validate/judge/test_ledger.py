@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -61,6 +62,22 @@ def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str]) -> N
     verdicts = {v for claim in document["claims"] for v in claim["verdicts"].values()}
     assert verdicts <= {"holds", "partly", "fails", "undecided", "censored", "not tested"}
     assert code == int(any(claim["against_the_paper"] for claim in document["claims"]))
+
+
+def test_all_shows_each_verdict_below_its_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["claims", "2", "26", "--json"])
+    verdicts = {claim["number"]: claim["verdicts"] for claim in json.loads(capsys.readouterr().out)["claims"]}
+    main(["claims", "2", "26", "--all"])
+    lines = capsys.readouterr().out.splitlines()
+    for title, robustness in (("the paper's claims, by setting", False), ("checks of robustness", True)):
+        first = lines.index(title) + 1
+        labels = lines[first].split()[1:]
+        assert labels == [s.label for s in SETTINGS if s.robustness is robustness and s.label in verdicts[26]]
+        places = [*(lines[first].index(f" {label}") + 1 for label in labels), None]
+        for line in lines[first + 1 : first + 3]:
+            cells = [line[a:b].strip() for a, b in itertools.pairwise(places)]
+            own = verdicts[int(line.split()[0])]
+            assert cells == [own.get(label, "") for label in labels]
 
 
 CLAIM = """
