@@ -4,11 +4,10 @@ import pytest
 
 from tests.golden import areas, differences
 
-SLOW = dict.fromkeys(("derive", "commands", "figures", "text"), pytest.mark.slow)
-LONG = {"judge": pytest.mark.long}
+SLOW = dict.fromkeys(("derive", "commands", "figures", "judge", "text"), pytest.mark.slow)
 
 
 @pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
-@pytest.mark.parametrize("area", [pytest.param(area, marks=(SLOW | LONG).get(area, ())) for area in areas()])
+@pytest.mark.parametrize("area", [pytest.param(area, marks=SLOW.get(area, ())) for area in areas()])
 def test_every_number_is_the_recorded_one(area: str) -> None:
     assert differences(area) == []
