@@ -34,6 +34,12 @@ TRANSFORMER = {
 TWO_MEMBERS: dict[str, Any] = {"dtype": "float64", "seeds": (0, 1)}
 
 
+def test_only_a_cpu_has_compiled_kernels() -> None:
+    with pytest.raises(InputError, match="kernels = 'compiled': not for the device cuda"):
+        check_kernels("compiled", "cuda")
+    check_kernels("auto", "cuda")
+
+
 @pytest.fixture(scope="module")
 def compiler() -> None:
     """Skip where torch cannot compile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -143,3 +144,15 @@ def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Pat
         provenance = json.loads((tmp_path / name / "provenance.json").read_text())
         assert provenance["status"] == "diverged"
         assert (tmp_path / name / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_what_is_left_of_an_unfinished_run_is_read_on_request_alone(run: Run, unfinished: bool) -> None:
+    told = f"run = {str(run.path)!r}: not finished"
+    _change(run.path / "provenance.json", "status", "interrupted")
+    if unfinished:
+        assert Run.open(run.path, unfinished=True).metrics == run.metrics
+        (run.path / "metrics.jsonl").unlink()  # As before the first evaluation.
+    with pytest.raises(InputError, match=re.escape(told)) as refused:
+        Run.open(run.path, unfinished=unfinished)
+    assert f"anchorflow train --resume {run.path}" in str(refused.value)

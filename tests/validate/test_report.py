@@ -208,6 +208,8 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
     assert found["error_budget"]["distances"] == []
     assert {c["verdict"] for c in found["claims"]} == {"not tested"}
     assert "about other tasks or models than these runs" in page.read_text()
+    recorded = {name: each for name, each in odd[0].runs[0].provenance.items() if name != "sources"}
+    assert escape(json.dumps(recorded, indent=2)) in page.read_text()
     names = {f["name"] for f in found["figures"]}
     assert {"fig03_learning", "fig4b_label_distributions"} <= names
     assert all(r["estimate"]["low"] is None for r in found["comparison"])

@@ -13,9 +13,9 @@ from validate.terminal.streams import tell as tell
 
 _GAP = 2
 _STYLES = {
-    **dict.fromkeys(("holds", "met"), "green"),
-    **dict.fromkeys(("fails", "not met"), "red"),
-    **dict.fromkeys(("partly", "undecided", "censored", "undefined", "void"), "yellow"),
+    "holds": "green",
+    "fails": "red",
+    **dict.fromkeys(("partly", "undecided", "censored", "undefined"), "yellow"),
     "not tested": "dim",
 }
 """How a verdict or a state looks, by how it begins; the words say it too."""
