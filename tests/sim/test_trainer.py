@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer, label_logits, train_together
+from sim import MemberConfig, RunConfig, Trainer, estimate, label_logits, train_together
 from sim.data.dataset import TaskDataset
 from sim.seeds import torch_stream
 from sim.training import trainer as module
@@ -235,3 +236,21 @@ def test_subnormal_numbers_are_zero_while_a_run_trains(small: Make, tmp_path: Pa
     train_together(small(epochs=1).members(), [tmp_path / "run"], stop=look)
     assert set(found) == {0.0}
     assert float(torch.tensor([1e-40]) * 1) > 0
+
+
+def test_runs_are_expected_to_take_their_steps_and_evaluations(
+    small: Callable[..., RunConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that a step moves by 2 s and an evaluation by 10 s."""
+    clock: Any = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+
+    def taking(seconds: float) -> Callable[..., None]:
+        return lambda *_: setattr(clock, "now", clock.now + seconds)
+
+    monkeypatch.setattr("sim.training.cost.time", clock)
+    monkeypatch.setattr(Trainer, "step", taking(2))
+    monkeypatch.setattr(Trainer, "evaluate", taking(10))
+    config = small(seeds=[0, 1, 2], epochs=6, evaluate_every=3)
+    epoch = 2 * Trainer(config.members()[:1]).steps_per_epoch + 10 / 3
+    assert estimate(config, 1).seconds == pytest.approx(3 * 6 * epoch)
+    assert estimate(config, 2).seconds == pytest.approx(2 * 6 * epoch)

@@ -27,7 +27,7 @@ from validate.judge.measures.learning_times import (
     r_squared,
     times_of,
 )
-from validate.predict.learning import predict_for
+from validate.predict.learning import bias_sentences, predict_for, time_rows
 
 MEAN, INVERSE, LINEAR = GUESSES
 
@@ -152,3 +152,25 @@ def test_the_command_s_curves_are_those_of_its_options(
     assert "max_gradients" in told.err
     assert "std of the label" in told.out
     assert Options().max_gradients == MOST_GRADIENTS
+
+
+def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences() -> None:
+    accuracy = {
+        "slow": [[0.0, 0.2, 0.4, 0.45]],
+        "later": [[0.0, 0.0, 0.0, 1.0]],
+        "fast": [[0.0, 1.0, 1.0, 1.0]],
+    }
+    rows = {name: np.array(each) for name, each in accuracy.items()}
+    curves = LearningCurves(
+        np.array([0, 10, 20, 80]), rows, {name: 3 - each for name, each in rows.items()}, 5
+    )
+    assert time_rows(curves) == [
+        ["slow", "> 80", "> 16", "0.450", "2.550"],
+        ["later", "50", "10", "1.000", "2.000"],
+        ["fast", "5", "1", "1.000", "2.000"],
+    ]
+    assert bias_sentences(curves) == [
+        "slow after later: more than 0.68 doublings (it is not learned by the end).",
+        "slow after fast: more than 4.00 doublings (it is not learned by the end).",
+        "later after fast: 3.32 doublings.",
+    ]

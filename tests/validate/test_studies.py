@@ -9,6 +9,7 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
+from sim.runs.manifest import Manifest
 from sim.training.session import train_together
 from tests.validate.conftest import tiny_config
 from theory import InputError
@@ -273,7 +274,11 @@ def test_the_command_runs_keeps_and_counts(
     assert (after["complete"], after["kept"], after["seconds_left"]) == (4, 4, 0)
     assert "runs: 4, epochs in all: 6, processes: 1; about" in captured.err
     assert {run["state"] for run in after["runs"]} == {"complete"}
-    assert main(["study", str(file), *places, "--list"]) == 0
+    stopped = next((tmp_path / "runs").rglob("provenance.json"))
+    told = stopped.read_text().replace('"complete"', '"interrupted"')
+    Manifest(stopped.parent).write("provenance.json", told)
+    assert main(["study", str(file), *places, "--run", "--list"]) == 0  # It continues without being asked.
+    assert json.loads(stopped.read_text())["status"] == "complete"
     shown = capsys.readouterr().out
     assert "Two models on a tiny task." in shown
     assert "mlp/gamma0.3_seed0" in shown
