@@ -19,7 +19,7 @@ import sys, time
 
 class Finder:
     def find_spec(self, name, *_):
-        if name == "validate.progress":
+        if name == "validate.terminal.progress":
             time.sleep(2)
 
 sys.meta_path.insert(0, Finder())
@@ -70,7 +70,7 @@ BY_NUMBER = {n.name: (f"{RUNNING}{HERE}work".replace("NUMBER", str(int(n))), 128
 ENDINGS = {
     **{
         f"import of {module}": (IMPORTED.replace("MODULE", module), 130, "")
-        for module in ("pydantic", "validate.commands.claims", "validate.progress")
+        for module in ("pydantic", "validate.commands.claims", "validate.terminal.progress")
     },
     **{name: (*ended, "cleaned up\n") for name, ended in BY_NUMBER.items()},
     # The first is an exception that the command cleans up after, the second falls into its last words.

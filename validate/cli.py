@@ -80,7 +80,7 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
         raise unknown_name(kind, name, known)
     command, options, run, arguments = find_command(words)
     from validate.commands.parsing import import_first, parse
-    from validate.progress import show_progress
+    from validate.terminal.progress import show_progress
 
     import_first(arguments)
     begin()

@@ -25,7 +25,7 @@ from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
 from validate.predict.predictors import are_summed, groups_of
 from validate.predict.statistics import ONE_DATA_SET, Statistics, TokenStatistics, counted, sampled
-from validate.progress import track
+from validate.terminal.progress import track
 
 MOST_ENTRIES = 10_000_000
 """Label probabilities of anchors that a prediction holds, draws and writes as text."""

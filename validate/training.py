@@ -1,18 +1,22 @@
-"""Training from the command line: say what it will cost, show how far it is."""
+"""Training that says what it will cost and how far it is: some runs, or those that studies lack."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.folder import is_run_folder
 from sim.training.execution import Execution, default_workers
 from theory.checked import Between, checked
-from validate.progress import duration, training_progress
+from theory.reading import PathLike, as_path
+from validate.observe import RUNS
+from validate.studies.state import run_state
+from validate.studies.study import Study, StudyMember, members_of
+from validate.terminal.progress import duration, training_progress
 from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
@@ -60,6 +64,45 @@ def train_with_progress(
         if not any(map(is_run_folder, planned)):
             stop.add_note(NOT_BEGUN)
         raise
+
+
+@checked
+def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
+    """Train the runs that a study lacks, all variants at once, after saying what it will cost.
+
+    Unfinished runs are continued, or refused with ``resume=False``. Complete runs stay as they are, and so do
+    those that diverged: the same run would diverge again.
+
+    Parameters
+    ----------
+    study : Study or sequence of Study
+        What to train; several studies share the workers.
+    root : Path, optional
+        The folder of all studies' run folders.
+    **options
+        The fields of an ``Execution`` as keywords. ``workers`` is one for each core unless it is given or if
+        it is 0; more than one need a script with an ``if __name__ == "__main__"`` guard.
+
+    Returns
+    -------
+    list of StudyMember
+        The runs that diverged.
+
+    Raises
+    ------
+    InputError
+        If a run folder is in the way.
+    KeyboardInterrupt
+        After Ctrl-C, once every run has written a checkpoint; call again to continue.
+    """
+    own = {"workers": process_count(options.get("workers", 0))}
+    execution, root = Execution(**({"resume": True} | options | own)), as_path("root", root)
+    studies = [study] if isinstance(study, Study) else study
+    members = [member for each in studies for member in members_of(each, root)]
+    planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
+    if planned:
+        train_with_progress(planned, execution)
+    return [m for m in members if run_state(m.path, m.config) == "diverged"]
 
 
 @checked

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sim import Progress as RunProgress
-from validate import progress as module
-from validate.progress import show_progress, track, training_progress
+from validate.terminal import progress as module
+from validate.terminal.progress import show_progress, track, training_progress
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from sim.runs.manifest import Manifest
 from sim.training.session import train_together
 from tests.validate.conftest import tiny_config
 from theory import InputError
+from validate import run_study
 from validate.cli import main
 from validate.commands.study import _summary
 from validate.observe import kept
@@ -24,7 +25,6 @@ from validate.studies import (
     load_study,
     members_of,
     run_state,
-    run_study,
     states_of,
     study_names,
 )

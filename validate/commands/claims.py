@@ -65,7 +65,7 @@ def run(options: Options) -> int:
     if options.run:
         lacking = dict.fromkeys(study for claim in claims for study in _makeable(claim, evidence))
         if lacking:
-            from validate.studies import run_study  # It imports torch.
+            from validate.training import run_study  # It imports torch.
 
             studies = [load_study(name) for name in lacking]
             run_study(studies, options.root, **vars(options.execution(resume=True)))

@@ -36,7 +36,7 @@ def run(options: Options) -> int:
         raise InputError("name, all", name, "a name together with --all", "ask for one of the two")
     from sim.runs.outputs import OutputFile
     from theory.derive import derivations, derivations_page, find_derivation, show, titles
-    from validate.progress import track
+    from validate.terminal.progress import track
     from validate.terminal.tables import print_json, print_table
 
     if options.out is not None:

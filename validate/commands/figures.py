@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.figures.paper import FIGURES, find_figure, kept_of
     from validate.observe import find_observations, kept
-    from validate.progress import track
+    from validate.terminal.progress import track
     from validate.terminal.tables import print_json, say
 
     OutputFolder(options.out).check()

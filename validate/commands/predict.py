@@ -127,7 +127,7 @@ def _curves(member: MemberConfig, options: Options) -> LearningCurves:
     from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
     from validate.predict.learning import predict_for
-    from validate.progress import progress
+    from validate.terminal.progress import progress
 
     steps_per_epoch = steps_in_epoch(training_size(member.build_task()), member.training.batch_size)
     with progress("following the curves, epochs", member.training.epochs) as advance:

@@ -42,8 +42,8 @@ class Options(EngineOptions):
 def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     from validate.observe import KEPT
-    from validate.progress import duration
     from validate.studies import check_kept, keep, load_study, study_names
+    from validate.terminal.progress import duration
     from validate.terminal.tables import print_json, print_table
     from validate.training import process_count
 
@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
     if options.run:
-        from validate.studies import run_study
+        from validate.training import run_study
 
         run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:

@@ -26,7 +26,7 @@ from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
 from validate.observe.observations import UNDEFINED
-from validate.progress import track
+from validate.terminal.progress import track
 from validate.terminal.tables import Table
 
 FORMULAS = {

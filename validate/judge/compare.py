@@ -25,7 +25,7 @@ from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
-from validate.progress import track
+from validate.terminal.progress import track
 
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
 """Each measure, and the values it can take."""

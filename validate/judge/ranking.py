@@ -23,7 +23,7 @@ from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, Record, over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import Tokens, groups_of, predictions
-from validate.progress import track
+from validate.terminal.progress import track
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 

@@ -20,7 +20,7 @@ from theory.display import Shown
 from validate.judge.condition import SETTINGS, Claim, Needs
 from validate.judge.outcome import OUTCOMES, Find, Outcome, measure
 from validate.judge.stats import NO_PRIOR, fit_prior, holm
-from validate.progress import track
+from validate.terminal.progress import track
 
 Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]
 

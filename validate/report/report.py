@@ -24,7 +24,6 @@ from validate.judge.ranking import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.verdict import Finding
 from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS
-from validate.progress import track
 from validate.report.figures import (
     NotDrawn,
     draw_cosines,
@@ -38,6 +37,7 @@ from validate.report.figures import (
 from validate.report.page import render
 from validate.report.picture import picture
 from validate.report.rows import equations_behind
+from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
 """What ``Report.write`` writes into a folder."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from validate.studies.keeping import keep as keep
     from validate.studies.state import MemberState as MemberState
     from validate.studies.state import run_state as run_state
-    from validate.studies.state import run_study as run_study
     from validate.studies.state import states_of as states_of
     from validate.studies.study import Study as Study
     from validate.studies.study import StudyMember as StudyMember

@@ -15,9 +15,9 @@ from theory.errors import unknown_name
 from theory.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_header
-from validate.progress import track
 from validate.studies.state import run_state
 from validate.studies.study import Study, members_of
+from validate.terminal.progress import track
 
 
 def keep(

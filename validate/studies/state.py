@@ -1,4 +1,4 @@
-"""How far a study is, which of its runs are complete or kept, and training what it lacks."""
+"""How far a study is: which of its runs are complete or kept."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from sim.config.section import differences
 from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text
 from sim.runs.run import Run
-from sim.training.execution import Execution
 from theory import InputError
-from theory.checked import checked
 from theory.display import Shown
-from theory.reading import PathLike, as_path
-from validate.observe import KEPT, RUNS
+from validate.observe import KEPT
 from validate.observe.store import kept_file, read_header
-from validate.studies.study import Study, StudyMember, members_of
-from validate.training import process_count, train_with_progress
+from validate.studies.study import Study, StudyMember
 
 State = Literal["complete", "diverged", "unfinished", "missing"]
 
@@ -89,42 +85,3 @@ def run_state(path: Path, config: MemberConfig) -> State:
         Run.open(path)
         return "complete"
     return "diverged" if status == "diverged" else "unfinished"
-
-
-@checked
-def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
-    """Train the runs that a study lacks, all variants at once, after saying what it will cost.
-
-    Unfinished runs are continued, or refused with ``resume=False``. Complete runs stay as they are, and so do
-    those that diverged: the same run would diverge again.
-
-    Parameters
-    ----------
-    study : Study or sequence of Study
-        What to train; several studies share the workers.
-    root : Path, optional
-        The folder of all studies' run folders.
-    **options
-        The fields of an ``Execution`` as keywords. ``workers`` is one for each core unless it is given or if
-        it is 0; more than one need a script with an ``if __name__ == "__main__"`` guard.
-
-    Returns
-    -------
-    list of StudyMember
-        The runs that diverged.
-
-    Raises
-    ------
-    InputError
-        If a run folder is in the way.
-    KeyboardInterrupt
-        After Ctrl-C, once every run has written a checkpoint; call again to continue.
-    """
-    own = {"workers": process_count(options.get("workers", 0))}
-    execution, root = Execution(**({"resume": True} | options | own)), as_path("root", root)
-    studies = [study] if isinstance(study, Study) else study
-    members = [member for each in studies for member in members_of(each, root)]
-    planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
-    if planned:
-        train_with_progress(planned, execution)
-    return [m for m in members if run_state(m.path, m.config) == "diverged"]

@@ -26,7 +26,7 @@ class TextOptions(CommandOptions):
     def texts(self) -> Iterator[str]:
         """Return the documents of the files, one after the other, and show how far the reading is."""
         from sim.data.text import read_documents
-        from validate.progress import progress
+        from validate.terminal.progress import progress
 
         total = sum(path.stat().st_size for path in self.files if path.is_file())
         with progress("reading MiB", -(-total // 2**20)) as advance:
