@@ -96,7 +96,8 @@ def faults(file: str, text: str) -> Iterator[Fault]:
             is_header = hasattr(statement, "body") and not isinstance(
                 statement, (ast.FunctionDef, ast.ClassDef)
             )
-            last = max((c.end_lineno or 0 for c in inner if hasattr(c, "end_lineno")), default=0)
+            ends = [n.end_lineno or 0 for c in inner for n in ast.walk(c) if isinstance(n, ast.expr)]
+            last = max(ends, default=0)
             end = last if is_header else statement.end_lineno or 0
             branch = {id(statement.test)} if isinstance(statement, (ast.If, ast.While)) else set[int]()
             for node in (n for child in inner for n in ast.walk(child)):
@@ -122,7 +123,7 @@ def _others(node: ast.expr, *, is_branch: bool) -> Iterator[ast.expr]:
             yield ast.Constant(not node.value)
         case ast.Constant(value=int() | float()):
             yield ast.Constant(node.value + 1)
-        case ast.Call(func=ast.Name(id="min" | "max")):
+        case ast.Call(func=ast.Name(id="min" | "max") | ast.Attribute(attr="minimum" | "maximum")):
             pass  # Their order says nothing.
         case ast.Call(args=[ast.expr() as first, ast.expr() as second, *rest]) if not (
             isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
