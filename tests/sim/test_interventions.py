@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import RunConfig, Trainer
-from theory import cosine_matrix, label_table, token_ratios
+from sim.data.dataset import shuffled_within_combinations
+from theory import (
+    Task,
+    cosine_matrix,
+    draw_tables,
+    enumerate_population,
+    label_table,
+    labels_of,
+    token_ratios,
+)
 from theory.arrays import FloatArray
 
 Make = Callable[..., RunConfig]
@@ -18,9 +27,6 @@ Make = Callable[..., RunConfig]
 
 @given(st.integers(0, 10_000))
 def test_shuffling_permutes_within_each_combination(seed: int) -> None:
-    from sim.data.dataset import shuffled_within_combinations
-    from theory import Task, draw_tables, enumerate_population, labels_of
-
     task = Task(
         keys=range(20, 25),
         reasoning_anchors=[1, 2],
@@ -37,6 +43,19 @@ def test_shuffling_permutes_within_each_combination(seed: int) -> None:
             own = (population.mapping == mapping) & (population.combination == combination)
             assert own.sum() == 5
             assert sorted(found[own]) == sorted(labels[own])
+
+
+def test_shuffled_labels_have_no_memory_of_their_keys() -> None:
+    """Of a sum's labels, all different, a random permutation leaves one in its place, with variance one."""
+    task = Task(keys=range(20, 25), reasoning_anchors=[1, 2], n_anchors=1, length=2, vocab_size=40)
+    population = enumerate_population(task)
+    labels = labels_of(task, population, draw_tables(task, np.random.default_rng(0)))
+    draws, n = 200, task.n_combinations(task.mappings[0])
+    left = [
+        (shuffled_within_combinations(population, labels, np.random.default_rng(seed)) == labels).sum()
+        for seed in range(draws)
+    ]
+    assert np.mean(left) == pytest.approx(n, abs=4 * (n / draws) ** 0.5)
 
 
 @pytest.mark.parametrize("width", [48, 60])

@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import pytest
 
+from sim import TrainingConfig
 from theory import InputError
 from validate.cli import main
+from validate.commands import predict
 from validate.commands.options import Option, nested
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
@@ -82,3 +84,11 @@ def test_a_shell_completes(
     script += "_shtab_anchorflow; printf '%s\\n' \"${COMPREPLY[@]}\"\n"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.split() == offered
+
+
+def test_curves_are_predicted_for_training_as_it_is_by_default() -> None:
+    curves, training = predict.Options.model_fields, TrainingConfig.model_fields
+    shared = curves.keys() & training.keys()
+    assert shared == {"epochs", "learning_rate", "optimizer"}
+    for name in shared:
+        assert curves[name].default == training[name].default
