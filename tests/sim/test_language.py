@@ -114,6 +114,17 @@ def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
         make_language_task(sources, tokenizer=tokenizer, whole_vocabulary=True, vocabulary=5)
 
 
+def test_a_corpus_fills_a_sequence_if_it_has_one_token_more_than_inputs(language: Make) -> None:
+    language()
+    for name, words in (("one.txt", "a dog saw"), ("two.txt", "the cat saw a dog")):
+        Path(name).write_text(words)
+    sources = [CorpusSource(name=name, files=(f"{name}.txt",)) for name in ("one", "two")]
+    task = make_language_task(sources, length=3, layout="pack")
+    assert task.n_sequences == 1  # "a dog saw <end>" in one go, three inputs and the token after them.
+    with pytest.raises(InputError, match="length = 4: corpus one is shorter"):
+        make_language_task(sources, length=4, layout="pack")
+
+
 def test_sequences_are_documents_with_an_end_as_many_of_each_corpus(language: Make) -> None:
     data = _dataset(language())
     assert len(data.tokens) == len(data.train) == 40

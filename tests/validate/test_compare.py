@@ -74,6 +74,18 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
     assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)
 
 
+def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Setting]) -> None:
+    rows = compare_runs(settings)
+    wanted = {}
+    for r in rows:
+        if (r.anchor, r.measure, r.group) == (None, "pearson", rows[-1].group):
+            wanted.setdefault(f"{r.setting}: {r.predictor}", []).append((r.epoch, r.estimate.mean))
+    drawn = {str(line.get_label()): line.get_xydata() for line in rows.plot().axes[0].lines}
+    assert drawn.keys() == wanted.keys()
+    for name, points in wanted.items():
+        np.testing.assert_array_equal(drawn[name], points)
+
+
 def test_every_number_stands_under_the_name_of_its_measure(settings: list[Setting]) -> None:
     """The early comparison, the ranking and the error budget of one setting, by SciPy and by hand."""
     small = next(s for s in settings if s.init_rate == 0.8)

@@ -32,7 +32,7 @@ from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import from_uniform
 from validate.report import Report
-from validate.report.figures import MOST_SETTINGS, NotDrawn, paper_figures
+from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_overview, paper_figures
 from validate.report.page import page, render
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
@@ -167,6 +167,12 @@ def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
 
 def _with_rate(run: Observations, rate: float) -> Observations:
     return dataclasses.replace(run, config=run.config.model_copy(update={"init_rate": rate}))
+
+
+def test_the_overview_of_the_demo_has_its_name_and_caption(settings: list[Setting]) -> None:
+    sheet = draw_overview(settings)
+    assert sheet.name == "overview"
+    assert sheet.caption.endswith(".")
 
 
 def test_every_rung_is_its_definition(settings: list[Setting]) -> None:

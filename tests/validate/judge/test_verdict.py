@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.validate.judge.synthetic import run
 from validate.judge import presentation
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side
 from validate.judge.outcome import MissingRunsError
@@ -93,6 +94,19 @@ def test_runs_that_are_missing_are_named() -> None:
     finding = judge_claim(Claim("name", "A statement.", (condition(ABOVE),)), find)
     assert finding.verdict == "not tested"
     assert finding.outcomes[0].missing == "no runs of made-up"
+
+
+def test_a_source_on_which_runs_disagree_is_the_users() -> None:
+    accuracy = {"mem": [0.0] * 11}
+    runs = [
+        run(0.8, seed, accuracy, sources={"model.d_f": source})
+        for seed, source in ((0, "paper"), (1, "sibling"))
+    ]
+    side = Side("a number", lambda sample: {0: 1.0, 1: 2.0}, Needs("made-up", (0.8,)))
+    (outcome,) = judge_claim(
+        Claim("name", "Said.", (Condition("a number", (side,)),)), lambda needs: {("", 0.8): runs}
+    ).outcomes
+    assert outcome.sources == {"model.d_m": "paper", "training.learning_rate": "chosen", "model.d_f": "user"}
 
 
 def two_sided(setting: str = "post", **keys: Any) -> Condition:
