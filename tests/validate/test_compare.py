@@ -76,7 +76,7 @@ def test_one_cell_by_hand(settings: list[Setting]) -> None:
 
 def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Setting]) -> None:
     rows = compare_runs(settings)
-    wanted = {}
+    wanted: dict[str, list[tuple[int, float]]] = {}
     for r in rows:
         if (r.anchor, r.measure, r.group) == (None, "pearson", rows[-1].group):
             wanted.setdefault(f"{r.setting}: {r.predictor}", []).append((r.epoch, r.estimate.mean))
