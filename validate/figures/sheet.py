@@ -131,7 +131,8 @@ class Sheet:
         found, title = [], ""
         for row in self.rows:
             title = row.title or title
-            found += [f"{' '.join(title.split())} | {panel.numbers}" for panel in row.panels if panel.numbers]
+            each = [f"{title} | {panel.numbers}" for panel in row.panels if panel.numbers]
+            found += [" ".join(line.split()) for line in each]  # A title may be broken into lines.
         return [plain(line) for line in found]
 
     def as_dict(self) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def test_what_is_kept_has_all_that_a_figure_shows(number: int) -> None:
     """A study keeps only some observables, and each figure needs its own."""
     runs, missing = kept_of(FIGURES[number])
     assert missing == []
-    assert FIGURES[number].build(runs).rows
+    sheet = FIGURES[number].build(runs)
+    assert sheet.rows
+    assert not any("\n" in line for line in sheet.summary())
     text = runs_behind(number)
     assert f"{len(runs)} run" in text or (number == 2 and text.startswith("no runs"))
     if runs:
