@@ -15,8 +15,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 .. claims-of-figure:: 3 25
 
 ``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept, B from study ``emb-mlp``. Which study A shows, and the
-command that trains the runs again, stands below.
+order) of which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. Which study A shows,
+and the command that trains the runs again, stands below.
 """
 
 from validate.figures.paper import draw_figure

@@ -15,7 +15,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 4
 
-``anchorflow figures 4`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
+``anchorflow figures 4`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its
+runs anew.
 """
 
 from validate.figures.paper import draw_figure

@@ -10,7 +10,8 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 10
 
-``anchorflow figures 10`` draws it; ``anchorflow study emb-mlp --run --keep`` trains its runs anew.
+``anchorflow figures 10`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its
+runs anew.
 """
 
 from validate.figures.paper import draw_figure

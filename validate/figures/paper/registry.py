@@ -9,7 +9,7 @@ from typing import Literal
 from theory import InputError
 from theory.checked import checked
 from validate.figures.sheet import Sheet
-from validate.judge.condition import NORMED
+from validate.judge.condition import LARGE, NORMED, SMALL
 from validate.observe import NoRunsError, Observations, kept
 
 Read = Callable[[str], list[Observations]]
@@ -55,6 +55,10 @@ class Source:
                 remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
                 refused.append(NoRunsError("study", studies, f"no kept run at γ = {rates}", remedy))
         raise refused[0]
+
+
+EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
+"""The paper's Emb-MLP as printed, then at another rate to the printed sum of learning rates, then shorter."""
 
 
 def likeliest(*init_rates: float) -> Source:
