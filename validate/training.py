@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from sim.config.run import MemberConfig, RunConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.folder import is_run_folder
-from sim.training.execution import Execution, default_workers
-from theory.checked import Between, checked
+from sim.training.execution import Execution, process_count
+from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.observe import RUNS
 from validate.studies.state import run_state
@@ -103,12 +103,6 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     if planned:
         train_with_progress(planned, execution)
     return [m for m in members if run_state(m.path, m.config) == "diverged"]
-
-
-@checked
-def process_count(workers: Annotated[int, Between(0)]) -> int:
-    """Return how many processes to use: 0 asks for one for each core."""
-    return workers or default_workers()
 
 
 def cost_text(cost: Cost) -> str:

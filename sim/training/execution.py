@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from sim.config.run import Kernels
 from theory import InputError
-from theory.checked import Size, checked_fields
+from theory.checked import Between, Size, checked, checked_fields
 
 
 @checked_fields
@@ -63,6 +63,12 @@ class Execution:
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@checked
+def process_count(workers: Annotated[int, Between(0)]) -> int:
+    """Return how many processes to use: 0 asks for one for each core."""
+    return workers or default_workers()
 
 
 def check_device(device: str, *, here: bool = True) -> None:

@@ -18,7 +18,7 @@ def test_every_command_runs_from_an_empty_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("validate.training.default_workers", lambda: 1)
+    monkeypatch.setattr("sim.training.execution.default_workers", lambda: 1)
     ended = follow(PAGE, capsys)
     said = {command: out for command, (_, out) in ended.items()}
     assert {command: code for command, (code, _) in ended.items() if code} == {}

@@ -190,8 +190,7 @@ class EngineOptions(CommandOptions):
 
     def execution(self, **fields: Any) -> Execution:
         """Return how the runs are trained: as the options of this command say, and by other fields."""
-        from sim.training.execution import Execution
-        from validate.training import process_count
+        from sim.training.execution import Execution, process_count
 
         engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
         for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):

@@ -41,11 +41,11 @@ class Options(EngineOptions):
 
 def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
+    from sim.training.execution import process_count
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.progress import duration
     from validate.terminal.tables import print_json, print_table
-    from validate.training import process_count
 
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]

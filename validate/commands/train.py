@@ -76,8 +76,6 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
-    from validate.training import planned_in, train_with_progress
-
     execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
@@ -89,7 +87,10 @@ def run(options: Options) -> int:
         planned = _begun(folder)
     else:
         config = configuration_of(options)
-        planned, begin = planned_in(folder, config), partial(_note_plan, folder, config)
+        planned = {folder / member.name: member for member in config.members()}
+        begin = partial(_note_plan, folder, config)
+    from validate.training import train_with_progress  # It loads SciPy, and bad input is refused without.
+
     train_with_progress(planned, execution, begin)
     first = f" --import {quote(options.import_first)}" if options.import_first else ""
     print_runs(planned, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
