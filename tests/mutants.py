@@ -249,7 +249,7 @@ def main() -> int:
     parser.add_argument("--package", choices=PACKAGES, action="append", help="only in this package")
     parser.add_argument("--tests", nargs="*", default=[], metavar="PATH", help="run only these tests")
     parser.add_argument("--coverage", type=Path, help="a file that keeps the first run for further draws")
-    parser.add_argument("--most-tests", type=int, default=10_000, help="at most so many tests for one fault")
+    parser.add_argument("--most-tests", type=int, help="at most so many tests for one fault")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many faults at a time")
     options = parser.parse_args()
     rng, began = random.Random(options.seed), time.monotonic()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.config.run import MemberConfig, RunConfig
+from sim.config.run import MemberConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.folder import is_run_folder
 from sim.training.execution import Execution, process_count
@@ -21,11 +21,6 @@ from validate.terminal.streams import is_live, say
 
 if TYPE_CHECKING:
     from sim.training.cost import Cost
-
-
-def planned_in(folder: Path, config: RunConfig) -> dict[Path, MemberConfig]:
-    """Return the runs of a configuration by their folders inside one."""
-    return {folder / member.name: member for member in config.members()}
 
 
 def train_with_progress(

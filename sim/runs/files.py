@@ -25,6 +25,8 @@ from safetensors import SafetensorError
 from sim.errors import BusyError, UnwritableError
 
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
+Arrays = dict[str, npt.NDArray[Any]]
+_METADATA = TypeAdapter(dict[str, str])
 
 
 @contextmanager
@@ -124,10 +126,6 @@ def json_text(value: Any) -> str:
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON, atomically."""
     write_atomically(path, json_text(value))
-
-
-Arrays = dict[str, npt.NDArray[Any]]
-_METADATA = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -202,6 +202,11 @@ def read_config(path: Path) -> MemberConfig:
 def _incomplete(folder: Path, part: str) -> InputError:
     remedy = "name a run folder, or move it away and train the run again"
     return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
+
+
+def planned_in(folder: Path, members: Iterable[MemberConfig]) -> dict[Path, MemberConfig]:
+    """Return runs by their folders inside one."""
+    return {folder / member.name: member for member in members}
 
 
 def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:

@@ -29,17 +29,18 @@ class Options(TrainingOptions):
 
 def run(options: Options) -> int:
     """Train, compare, judge."""
+    from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
     from validate.judge.given import judge_demo
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
     from validate.terminal.tables import print_json, print_table, print_text, say
-    from validate.training import planned_in, train_with_progress
+    from validate.training import train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    planned = planned_in(options.out, config)
+    planned = planned_in(options.out, config.members())
     train_with_progress(planned, options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = group_runs(list(planned))

@@ -76,6 +76,8 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
+    from sim.runs.folder import planned_in
+
     execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
@@ -87,7 +89,7 @@ def run(options: Options) -> int:
         planned = _begun(folder)
     else:
         config = configuration_of(options)
-        planned = {folder / member.name: member for member in config.members()}
+        planned = planned_in(folder, config.members())
         begin = partial(_note_plan, folder, config)
     from validate.training import train_with_progress  # It loads SciPy, and bad input is refused without.
 
@@ -103,9 +105,10 @@ def configuration_of(options: Options) -> RunConfig:
     if options.task is not None:
         described = described | {"task": options.task}
     named = described.pop("preset", None)
+    preset = named if options.preset is None else options.preset
     base: dict[str, Any] = {}
-    if options.preset is not None or named is not None:
-        base = load_preset(named if options.preset is None else options.preset)
+    if preset is not None:
+        base = load_preset(preset)
     elif described.keys() == {"task"}:
         described = {"task": dict(task_table(described["task"]))}
         length = options.keys.get("training.epochs", 0)
@@ -119,12 +122,12 @@ def configuration_of(options: Options) -> RunConfig:
 
 def _begun(folder: Path) -> dict[Path, MemberConfig]:
     """Return the runs in a folder, and those that were planned there and not begun."""
-    from sim.runs.folder import read_config
+    from sim.runs.folder import planned_in, read_config
     from sim.runs.run import find_runs
 
     plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
     members = [member for plan in plans for member in make_run_config(plan).members()]
-    planned = {folder / member.name: member for member in members}
+    planned = planned_in(folder, members)
     begun = [path for path in find_runs([folder]) if not planned or path != folder]
     return planned | {path: read_config(path) for path in begun}
 

@@ -131,8 +131,8 @@ class Sheet:
         found, title = [], ""
         for row in self.rows:
             title = row.title or title
-            each = [f"{title} | {panel.numbers}" for panel in row.panels if panel.numbers]
-            found += [" ".join(line.split()) for line in each]  # A title may be broken into lines.
+            # A title may be broken into lines.
+            found += [" ".join(f"{title} | {p.numbers}".split()) for p in row.panels if p.numbers]
         return [plain(line) for line in found]
 
     def as_dict(self) -> dict[str, Any]:

@@ -24,6 +24,17 @@ FOLDER = Path(__file__).resolve().parent
 _OWN_KEYS = ("purpose", "preset", "keep", "variants", "axes", "combine")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*(_[A-Za-z0-9.+-]+)*")
 """Without "__", which ends the variant in the name of a kept file."""
+LOOKS = frozenset({
+    "training.evaluate_every", "training.evaluations_per_epoch", "training.evaluation_size",
+    "training.snapshot_epochs", "training.snapshot_tensors", "training.checkpoint_every",
+})  # fmt: skip
+"""Settings of how often, and how closely, a run is looked at: they change no weight."""
+AMOUNTS = frozenset({
+    "data.n_sequences", "model.d_f", "model.d_k", "model.d_m", "model.n_heads", "training.batch_size",
+    "training.dtype", "training.epochs", "training.learning_rate", "training.patience",
+    "training.weight_decay",
+})  # fmt: skip
+"""Settings of how much is trained and how fast: runs may differ in them from the study they stand for."""
 
 
 class UnknownStudyError(InputError):
@@ -171,19 +182,6 @@ def _checked_name(what: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(what, name, "not a plain name", "use letters, digits, '.', '+', '-' and single '_'")
     return name
-
-
-LOOKS = frozenset({
-    "training.evaluate_every", "training.evaluations_per_epoch", "training.evaluation_size",
-    "training.snapshot_epochs", "training.snapshot_tensors", "training.checkpoint_every",
-})  # fmt: skip
-"""Settings of how often, and how closely, a run is looked at: they change no weight."""
-AMOUNTS = frozenset({
-    "data.n_sequences", "model.d_f", "model.d_k", "model.d_m", "model.n_heads", "training.batch_size",
-    "training.dtype", "training.epochs", "training.learning_rate", "training.patience",
-    "training.weight_decay",
-})  # fmt: skip
-"""Settings of how much is trained and how fast: runs may differ in them from the study they stand for."""
 
 
 def differing_keys(own: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:

@@ -16,6 +16,13 @@ from theory.task.population import population_size
 from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
+STEPS = 20_000
+"""As many steps as the demo takes."""
+MOST_SEQUENCES = 200_000
+"""The paper's data set: a larger population is sampled."""
+WITH_NOISE = "cpu"
+"""The preset for a task with noise tokens, where the sum of the Emb-MLP cannot tell the key from them."""
+_SNAPSHOTS = 10
 
 
 @checked
@@ -83,15 +90,6 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def _other_kind(below: Any, above: Mapping[str, Any]) -> bool:
     kind = kind_of(below)
     return bool(above.get("kind", kind) != kind)
-
-
-STEPS = 20_000
-"""As many steps as the demo takes."""
-MOST_SEQUENCES = 200_000
-"""The paper's data set: a larger population is sampled."""
-WITH_NOISE = "cpu"
-"""The preset for a task with noise tokens, where the sum of the Emb-MLP cannot tell the key from them."""
-_SNAPSHOTS = 10
 
 
 def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:

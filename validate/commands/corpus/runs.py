@@ -73,7 +73,8 @@ class Train(TrainingOptions):
 def train(options: Train) -> int:
     """Train, each file a corpus, and say where the runs are."""
     from sim.data.language import make_language_task
-    from validate.training import planned_in, train_with_progress
+    from sim.runs.folder import planned_in
+    from validate.training import train_with_progress
 
     task = make_language_task(
         [_source(file, options.field, options.documents) for file in options.files],
@@ -83,7 +84,7 @@ def train(options: Train) -> int:
         **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
     )
     config = _configuration(task, options.preset, nested(options.keys))
-    planned = planned_in(options.out, config)
+    planned = planned_in(options.out, config.members())
     train_with_progress(planned, options.execution())
     print_runs(planned, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
     return 0
@@ -174,12 +175,13 @@ def demo(options: Demo) -> int:
     """Write the texts, train, compare, judge."""
     from sim import prontoqa_questions, toy_facts
     from sim.data.language import make_language_task
+    from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
     from sim.training.launch import check_machine
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
     from validate.judge.groups import group_runs
     from validate.terminal.tables import say
-    from validate.training import planned_in, train_with_progress
+    from validate.training import train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file
     # Here too, so that a device that cannot be had is refused before the texts are written.
@@ -195,7 +197,7 @@ def demo(options: Demo) -> int:
     corpora = [_source(questions), _source(other)]
     n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
     task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    planned = planned_in(options.out, _configuration(task, "language-demo", {}))
+    planned = planned_in(options.out, _configuration(task, "language-demo", {}).members())
     train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")
     comparison = LanguageComparison.of(group_runs(list(planned)))

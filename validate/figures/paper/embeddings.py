@@ -26,7 +26,7 @@ from validate.figures.embedding import (
 from validate.figures.panels.curves import Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel, seeds_text
-from validate.figures.paper.registry import EMB_MLP, likeliest, paper_figure
+from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
 from validate.figures.sheet import PanelRow, Sheet
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
@@ -39,7 +39,7 @@ LARGER = (LARGE, 0.5)
 MEANS = "Above each matrix: the mean over pairs of different tokens."
 
 
-@paper_figure(4, "The Emb-MLP's embedding and its label distributions", EMB_MLP)
+@paper_figure(4, "The Emb-MLP's embedding and its label distributions", LIKELIEST_EMB_MLP)
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict (eq. 5, 7, 8).
 
@@ -119,7 +119,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
 
-@paper_figure(10, "The Emb-MLP's embedding at large weights", EMB_MLP, compares="γ")
+@paper_figure(10, "The Emb-MLP's embedding at large weights", LIKELIEST_EMB_MLP, compares="γ")
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
     settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))

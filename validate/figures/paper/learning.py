@@ -13,7 +13,7 @@ from validate.figures import runs
 from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
-from validate.figures.paper.registry import EMB_MLP, Source, likeliest, paper_figure
+from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.condition import LARGE, SMALL
@@ -30,7 +30,7 @@ WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (
 OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
 
 
-@paper_figure(3, "Loss and accuracy over epochs", likeliest(LARGE, SMALL), EMB_MLP)
+@paper_figure(3, "Loss and accuracy over epochs", likeliest(LARGE, SMALL), LIKELIEST_EMB_MLP)
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Draw loss and accuracy over epochs on a logarithmic axis, the Transformer (A) above the Emb-MLP (B).
 

@@ -57,7 +57,7 @@ class Source:
         raise refused[0]
 
 
-EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
+LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
 """The paper's Emb-MLP as printed, then at another rate to the printed sum of learning rates, then shorter."""
 
 
