@@ -6,8 +6,6 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
-from theory.derive.derivation import derivations
-
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -121,9 +119,8 @@ def escaped(text: str) -> str:
     return text
 
 
-def derivations_page() -> str:
-    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
-    made = list(derivations().values())
+def page(made: list[Derivation]) -> str:
+    """Return a page of derivations, as MyST Markdown."""
     rows = [
         f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
         for d in made
