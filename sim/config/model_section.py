@@ -99,7 +99,7 @@ def register_model(section: type[Kind]) -> type[Kind]:
         If the kind has no default name, or another section has it already.
     """
     if not (isinstance(section, type) and issubclass(section, ModelSection)):
-        raise InputError("section", section, "not a class of model sections", "derive one from ModelSection")
+        raise InputError("section", section, "not a subclass of ModelSection", "derive one from ModelSection")
     kind = section.model_fields["kind"].default
     if not kind:
         raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')

@@ -228,7 +228,7 @@ class MemberConfig(Settings):
         if self.data != DataConfig():
             raise InputError("data", "changed", "a language model has no such settings", "leave it out")
         if (start := self.model.initial_embedding) != "random":
-            problem = "is of a task with label distributions"
+            problem = "needs a task with label distributions"
             raise InputError("model.initial_embedding", start, problem, 'set it to "random"')
         return self
 

@@ -106,7 +106,7 @@ def make_language_task(
         See ``LanguageTask``.
     """
     if whole_vocabulary and vocabulary is not None:
-        raise InputError("vocabulary", vocabulary, "the whole one is asked for", "leave one of them out")
+        raise InputError("vocabulary", vocabulary, "excludes whole_vocabulary", "leave one of them out")
     task = LanguageTask(  # Refused, if it is, before the files are read.
         corpora=tuple(corpora),
         n_sequences=n_sequences or 1,
@@ -157,7 +157,7 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
 
     whole = build_corpus(documents(), tokenizer=tokenizer or None)
     if len(whole) != sum(lengths.values()):
-        problem = "makes no token of some document"
+        problem = "gives no token for some document"
         raise InputError("tokenizer", tokenizer, problem, "leave such documents out")
     return whole, lengths
 
@@ -165,7 +165,7 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
 def _documents(source: CorpusSource) -> Iterator[str]:
     for number, file in enumerate(source.files):
         if source.sha256 and digest_of(file) != source.sha256[number]:
-            problem = "not the file that the configuration names by its checksum"
+            problem = "its checksum differs from the configuration's"
             raise InputError("file", file, problem, "restore it, or train under another configuration")
         yield from read_documents(file, fields=source.fields, unit=source.documents)
 

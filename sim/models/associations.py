@@ -72,7 +72,7 @@ def train_associations(
     """
     shape = np.shape(sequences)
     if shape[1] < 2:
-        raise InputError("sequences", shape, "no token has a next one", "give (n, T + 1), T >= 1")
+        raise InputError("sequences", shape, "no token has a successor", "give (n, T + 1), T >= 1")
     tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
     model = AssociationModel.zero(vocab_size, n_layers, shape[1] - 1)
     for _ in range(steps):

@@ -139,7 +139,7 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 def model_of(section: ModelSection) -> Model[ModelSection]:
     """Return the model of a section of a configuration: its tensors and its logits."""
     if not isinstance(section, ModelSection):
-        raise InputError("section", section, "no model's section", "give e.g. EmbMLPConfig()")
+        raise InputError("section", section, "not a model section", "give e.g. EmbMLPConfig()")
     made: Model[ModelSection] = pkgutil.resolve_name(section.implementation)(section)
     return made
 

@@ -142,7 +142,7 @@ def initialise_(
     ]
     unknown = [role.name for role, (how, *_) in zip(roles, plans, strict=True) if how == "unknown"]
     if unknown:
-        problem = "of a kind of module that is not known, so that its fan-in is not either"
+        problem = "in an unknown kind of module, so its fan-in is unknown"
         remedy = f'name it in fan_in, as {{"{unknown[0]}": 64}}, or in keep'
         raise InputError("module", ", ".join(unknown), problem, remedy)
     tensors = tuple(_fill(role, plan, seed) for role, plan in zip(roles, plans, strict=True))

@@ -93,7 +93,7 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     every = list(names)
     fits = [name for name in every if isinstance(pattern, str) and fnmatchcase(name, pattern)]
     if not fits:
-        raise InputError(argument, pattern, "fits no parameter", f"there are {', '.join(every[:8])}, ...")
+        raise InputError(argument, pattern, "matches no parameter", f"there are {', '.join(every[:8])}, ...")
     return fits
 
 

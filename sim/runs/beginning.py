@@ -74,7 +74,7 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
 
 
 def _not_ours(path: Path, which: Path | str) -> InputError:
-    problem = f"{which} was not written by this program, or changed since, so nothing is deleted"
+    problem = f"{which} was not written by this program, or has changed since, so nothing is deleted"
     return InputError("out", str(path), problem, "move it away, or choose another folder")
 
 

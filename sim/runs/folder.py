@@ -73,7 +73,7 @@ class RunFolder(Manifest):
         """Write one of its files, or replace it; refuse to where the folder was moved since the run began."""
         with writing(self.path):
             if not (self.path / CONFIG).is_file():
-                problem = "the folder of this run, or what names it as that, was moved or deleted"
+                problem = "this run's folder, or the file that identifies it, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
             return super().write(name, content)
@@ -180,15 +180,15 @@ def read_config(path: Path) -> MemberConfig:
         raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
     if not is_run_folder(path):
         inside = [f", such as {run}" for run in runs_inside(path, 1, 2, 3)[:1]]
-        remedy = "name the folder of one" + "".join(inside)
-        raise InputError("run", str(path), "the folder of no run", remedy)
+        remedy = "name a run folder" + "".join(inside)
+        raise InputError("run", str(path), "not a run folder", remedy)
     folder = RunFolder(path)
     if not (path / Manifest.name).is_file():
         raise _incomplete(path, Manifest.name)
     data = folder.read(CONFIG, json.loads)
     version = data.pop("format_version", None) if isinstance(data, dict) else None
     if version != FORMAT_VERSION:
-        problem = f"has format version {version!r}, this program reads {FORMAT_VERSION}"
+        problem = f"has format version {version!r}, but this program reads {FORMAT_VERSION}"
         raise InputError("run", str(path), problem, "train it again, or use the program that made it")
     try:
         return make_member_config(data)

@@ -144,7 +144,7 @@ class Run:
         from sim.data.language import corpora_of
 
         if not isinstance(self.config.task, LanguageTask):
-            raise InputError("run", str(self.path), "trained on no corpus", "name a language model's run")
+            raise InputError("run", str(self.path), "not trained on a corpus", "name a language model's run")
         return corpora_of(*RunFolder(self.path).read_tensors(STATISTICS))
 
     @cached_property

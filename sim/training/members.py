@@ -42,11 +42,11 @@ def check_shared(members: Sequence[MemberConfig]) -> None:
     patience = members[0].training.patience
     if len(members) > 1 and patience:
         problem = "members may end at different epochs"
-        raise InputError("training.patience", patience, problem, "train each apart")
+        raise InputError("training.patience", patience, problem, "train each separately")
     first, *others = (member.model_dump(exclude=_OWN) for member in members)
     for section in first:
         if any(other[section] != first[section] for other in others):
-            remedy = "train those that differ in it apart"
+            remedy = "train those that differ in it separately"
             raise InputError("members", section, "differs between members", remedy)
 
 

@@ -245,7 +245,7 @@ def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, Check
     if any(kept) and not steps:
         newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
         problem = "these runs have no checkpoint in common, and their progress would be lost"
-        raise InputError("resume", newest, problem, "continue runs of different steps apart")
+        raise InputError("resume", newest, problem, "continue runs at different steps separately")
     for step in sorted(steps, reverse=True):
         whole = []
         for folder in folders:

@@ -101,5 +101,5 @@ def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -
     members = small(**OPTIONS, patience=1.0, seeds=[0, 1]).members()
     paths = [tmp_path / member.name for member in members]
     assert [len(job) for job in jobs_of(list(zip(members, paths, strict=True)), "cuda", 1)] == [1, 1]
-    with pytest.raises(InputError, match=r"training\.patience = 1\.0.*train each apart"):
+    with pytest.raises(InputError, match=r"training\.patience = 1\.0.*train each separately"):
         train_together(members, paths, Execution())

@@ -120,7 +120,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
         ("train --import nowhere.py", ["import", "nowhere"]),
         ("train one.toml two.toml", ["two.toml", "see --help"]),
         ("train --workers -1", ["workers", "give"]),
-        ("train --resume --overwrite", ["resume, overwrite", "ask for one"]),
+        ("train --resume --overwrite", ["resume, overwrite", "give one of them"]),
         ("train --resume", ["no such folder"]),
         ("figures 99", ["figure", "choose one of"]),
         ("figures --format gif", ["--format", "png, pdf, svg"]),

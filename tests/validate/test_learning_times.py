@@ -105,7 +105,7 @@ def test_matched_accuracy_is_read_from_the_prediction() -> None:
 def test_a_training_that_is_not_predicted_is_refused() -> None:
     member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
     momentum = member.model_copy(update={"training": member.training.model_copy(update={"momentum": 0.9})})
-    with pytest.raises(InputError, match="not one that is predicted"):
+    with pytest.raises(InputError, match="this kind of training is not predicted"):
         predict_for(momentum, [0])
 
 

@@ -45,7 +45,7 @@ class CorpusCounts:
         """Return the counts of both corpora together."""
         if not isinstance(other, CorpusCounts) or other.vocab_size != self.vocab_size:
             raise InputError(
-                "other", other, "no counts over the same vocabulary", "count with one vocab_size"
+                "other", other, "not counts over the same vocabulary", "count with one vocab_size"
             )
         return CorpusCounts(
             self.pairs + other.pairs, self.unigrams + other.unigrams, self.n_sequences + other.n_sequences
@@ -141,7 +141,7 @@ def pair_counts(
     rows, y = np.asarray(tokens), np.asarray(labels)
     if rows.ndim not in (1, 2) or not rows.size or y.shape != rows.shape[:1]:
         remedy = "give tokens of shape (n,) or (n, L) and labels of shape (n,)"
-        raise InputError("labels", y.shape, f"no label for each row of tokens {rows.shape}", remedy)
+        raise InputError("labels", y.shape, f"not one label for each row of tokens {rows.shape}", remedy)
     first = check_tokens("tokens", rows.ravel(), vocab_size)
     second = np.repeat(check_tokens("labels", y, vocab_size), first.size // len(y))
     ones = np.ones(len(first), np.int64)

@@ -200,7 +200,7 @@ def _products(
     row_of = np.full(vocab_size, -1)
     row_of[tokens] = np.arange(len(tokens))
     if len(np.unique(tokens)) < len(tokens):
-        raise InputError("tokens", tokens.tolist(), "a token twice", "name each once")
+        raise InputError("tokens", tokens.tolist(), "repeats a token", "name each once")
     n = len(tokens) + 1
     needed = 48 * n_parts * n * (n + vocab_size // 8)
     check_memory("tokens", len(tokens), needed, "predicting", "ask for fewer")
@@ -215,7 +215,7 @@ def _products(
 
     parts = document_moments(sequences, vocab_size, n, entries, n_parts)
     if n_documents < FEWEST_DOCUMENTS:
-        problem = "too few documents to tell how sure a cosine is"
+        problem = "too few documents for a standard error"
         remedy = f"give {FEWEST_DOCUMENTS} or more, or split long ones"
         raise InputError("sequences", n_documents, problem, remedy)
     if not any(part.mass[-1] for part in parts):

@@ -74,7 +74,7 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
 def as_matrix(operator: LinearOperator) -> Float64[FloatArray, "{operator.shape[0]} {operator.shape[1]}"]:
     """Return an operator as a dense matrix, of at most 4096 rows and columns."""
     if max(operator.shape) > LARGEST_MATRIX:
-        problem = f"a dense matrix for more than {LARGEST_MATRIX} tokens"
+        problem = f"too many tokens for a dense matrix (at most {LARGEST_MATRIX})"
         raise InputError("operator", operator.shape, problem, "multiply it with the vectors you need")
     return np.asarray(operator.matmat(np.eye(operator.shape[1])), np.float64)
 

@@ -46,7 +46,7 @@ class Activation:
             raise InputError(
                 "activation",
                 self.name,
-                f"has σ(0), σ'(0) = {at_zero}, against Assumption 1",
+                f"has σ(0), σ'(0) = {at_zero}, which violates Assumption 1",
                 "shift and scale it so that they are 0 and 1",
             )
 
@@ -80,7 +80,7 @@ def as_activation(activation: ActivationLike) -> Activation:
         raise InputError(
             "activation",
             activation,
-            "not one that theory knows by name",
+            "not a known name",
             f"choose {' or '.join(_BY_NAME)}, or give a theory.Activation",
         )
     return _BY_NAME[activation]

@@ -125,7 +125,7 @@ def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand, Summand]:
     """Return the terms of a reasoning anchor's label: its own shift, the key, the other anchors' shifts."""
     mapping = task.mapping_of(anchor)
     if mapping is None or not isinstance(mapping.rule, Additive):
-        problem = "its label is not the key plus a shift for each anchor, so Theorem 1 says nothing of it"
+        problem = "its label is not the key plus a shift for each anchor, so Theorem 1 does not cover it"
         raise InputError("anchor", anchor, problem, f"choose one of {list(task.additive_anchors)}")
     shifts = tuple(mapping.rule.shift(a) for a in mapping.anchors)
     own = Summand((mapping.rule.shift(anchor),), 1)

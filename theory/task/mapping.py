@@ -103,7 +103,7 @@ def _check_held_out(mapping: Mapping, domain: Domain) -> None:
     """Refuse held-out combinations that the mapping does not have, or that leave nothing to train on."""
     for combination in sorted(mapping.held_out):
         if mapping.is_table:
-            problem = f"held out of {mapping.name!r}, a table that nothing could generalise"
+            problem = f"held out of {mapping.name!r}, a random table, which no model can generalise"
             remedy = "hold out combinations of a mapping whose labels follow from key and anchors"
             raise InputError("held_out", combination, problem, remedy)
         if len(combination) != domain.n_anchors:

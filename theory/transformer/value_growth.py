@@ -117,7 +117,7 @@ def predict_value_growth(
         True: of the training distribution.
     """
     if not (task.reasoning_anchors and task.memory_anchors):
-        raise InputError("task", [m.name for m in task.mappings], "one kind of anchor", "give both kinds")
+        raise InputError("task", [m.name for m in task.mappings], "only one kind of anchor", "give both")
     distribution = (
         marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
     )
@@ -196,7 +196,7 @@ def theorem_2_terms(
     rows, weights = np.asarray(table, np.float64), np.asarray(shares, np.float64)
     n, d_m = rows.shape
     if not np.allclose(rows.sum(axis=1), 1) or not (rows >= 0).all():
-        raise InputError("table", table, "not a label distribution a row", "give P^s of every token")
+        raise InputError("table", table, "not one label distribution per row", "give P^s of every token")
     if not np.isclose(weights.sum(), 1) or not (weights >= 0).all():
         raise InputError("shares", shares, "not shares of all tokens", "give r_s/L, summing to 1")
     drive = rows - 1 / d_m

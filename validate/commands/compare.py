@@ -99,8 +99,8 @@ def print_report(report: Report, *, verbose: bool) -> None:
         ]
         header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
         print_table("the paper's claims by these runs alone", header, rows)
-        tell(f"{len(report.findings) - len(rows)} of the paper's claims are about other runs than these")
+        tell(f"{len(report.findings) - len(rows)} of the paper's claims need other runs than these")
     elif verbose:
         tell(why_none_is_tested(report.nearest))
     elif tested:
-        tell(f"these runs also answer {len(tested)} of the paper's claims: --verbose or --out shows them")
+        tell(f"these runs also test {len(tested)} of the paper's claims: --verbose or --out shows them")

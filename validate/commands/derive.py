@@ -33,7 +33,7 @@ def run(options: Options) -> int:
     """Print or write one derivation, all of them, or their list."""
     name = " ".join(options.name)
     if name and options.all:
-        raise InputError("name, all", name, "a name together with --all", "ask for one of the two")
+        raise InputError("name, all", name, "a name together with --all", "give one of the two")
     from sim.runs.outputs import OutputFile
     from theory.derive import derivations, derivations_page, find_derivation, show, titles
     from validate.terminal.progress import track

@@ -99,7 +99,7 @@ class Option:
         hint = f"did you mean {near!r}? " if near else ""
         among = "one of " * (len(wanted) > 1) + ", ".join(wanted)
         apart = ", several with spaces between them" * self.many
-        raise InputError(self.names[0], text, "not a value that it takes", f"{hint}give {among}{apart}")
+        raise InputError(self.names[0], text, "not an allowed value", f"{hint}give {among}{apart}")
 
 
 def members(kind: Any) -> list[Any]:
@@ -201,7 +201,7 @@ class EngineOptions(CommandOptions):
         names = ("device", "kernels", "resume", "overwrite")
         own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
         if own.get("resume") and own.get("overwrite"):
-            raise InputError("resume, overwrite", True, "both asked for", "ask for one")
+            raise InputError("resume, overwrite", True, "both given", "give one of them")
         return Execution(
             workers=process_count(self.workers),
             engine=engine,

@@ -127,7 +127,7 @@ def _unknown(argument: str, options: Iterable[Option]) -> InputError:
     """Refuse what no option and no position takes, and suggest the nearest option."""
     name = argument.partition("=")[0]
     if not name.startswith("-"):
-        return InputError("argument", argument, "one too many", "see --help")
+        return InputError("argument", argument, "unexpected argument", "see --help")
     near = nearest(name.replace("γ", "gamma"), [name for option in options for name in option.names])
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
@@ -148,7 +148,7 @@ def import_first(arguments: Sequence[str]) -> None:
         importlib.import_module(path.stem if path.suffix == ".py" else name)
     except Exception as error:
         problem = f"cannot be imported: {type(error).__name__}: {error}"
-        raise InputError("import", name, problem, "mend it, or name another file") from error
+        raise InputError("import", name, problem, "fix it, or name another file") from error
 
 
 def print_completion(shell: str) -> None:

@@ -62,7 +62,7 @@ def run(options: Options) -> int:
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
     for name in ("init_rate", "optimizer", "learning_rate", "epochs", "max_gradients", "scatter"):
         if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
-            raise InputError(name, getattr(options, name), "is for curves", "add --curves")
+            raise InputError(name, getattr(options, name), "applies to curves only", "add --curves")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder

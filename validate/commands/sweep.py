@@ -129,7 +129,7 @@ class Show(CommandOptions):
 def show(options: Show) -> int:
     """Print the numbers, and draw them."""
     if options.x == options.y:
-        raise InputError("y", options.y, "is x as well", "choose another axis (--x, --y)")
+        raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
     from validate.sweeps import pivot_of
     from validate.terminal.tables import print_json, print_table, say

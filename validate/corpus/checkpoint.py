@@ -59,7 +59,7 @@ class Checkpoint:
             index = load_json(source)
             parts = index.get("weight_map") if isinstance(index, dict) else None
             if not isinstance(parts, dict) or not all(isinstance(part, str) for part in parts.values()):
-                raise InputError("path", self.name, "no index of a checkpoint", "name one with a weight_map")
+                raise InputError("path", self.name, "not a checkpoint's index", "name one with a weight_map")
             # Parts lie beside their index, whatever it says.
             self._files = {tensor: source.parent / Path(part).name for tensor, part in parts.items()}
         else:
@@ -75,7 +75,7 @@ class Checkpoint:
         names = sorted(self._files)
         known = [name for name in EMBEDDINGS if name in self._files]
         if tensor is None and len(known) != 1:
-            problem = "several may be the embedding" if known else "none is called as embeddings usually are"
+            problem = "several may be the embedding" if known else "none has a usual name of an embedding"
             raise InputError("tensor", None, problem, f"name one of {', '.join((known or names)[:12])}")
         chosen = known[0] if tensor is None else tensor
         if chosen not in self._files:

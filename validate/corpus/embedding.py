@@ -117,7 +117,7 @@ def compare_embedding(
     if not predictors:
         raise InputError("predictors", predictors, "none", f"name some of {', '.join(PREDICTORS)}")
     if any(b < 1 for b in bands) or any(b >= c for b, c in itertools.pairwise(bands)):
-        raise InputError("bands", bands, "not rising numbers from 1 on", "give e.g. (1, 5, 20)")
+        raise InputError("bands", bands, "not increasing numbers from 1", "give e.g. (1, 5, 20)")
     rng = np.random.default_rng(seed)
     corpora = counts_and_controls(corpus, len(rows), padded, controls, rng)
     comparisons = []

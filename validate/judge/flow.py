@@ -147,7 +147,7 @@ def flow_options(config: MemberConfig) -> dict[str, Any]:
     options = flow_arguments(config)
     rules = [mapping.name for mapping in options["task"].mappings if not mapping.is_table]
     if len(rules) > 1:
-        remedy = "leave the flow out, or take a task with one of them"
+        remedy = "leave out the flow, or use a task with one rule"
         raise InputError("flow", rules, "the task has several rules", remedy)
     return options | {"max_epochs": 2 * config.training.epochs}
 

@@ -77,7 +77,7 @@ class GivenRuns(Evidence):
             alike = known[json.dumps(keys_of(run.config), sort_keys=True)]
             other = alike.setdefault((run.config.init_rate, run.config.seed), run)
             if other is not run:
-                problem = f"the same as {other.source} but for when it was looked at: it would count twice"
+                problem = f"the same as {other.source} except for when it was evaluated; it would count twice"
                 raise InputError("run", run.source, problem, "name one of the two")
         self._families = [(json.loads(key), tuple(alike.values())) for key, alike in known.items()]
 

@@ -90,7 +90,7 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
     paths = sorted(FOLDER.glob("*.toml"))
     for claim in (*(c for path in paths for c in read_claims(path)), *read_claims(CORPORA, **_GPT2)):
         if claim.number in found:
-            problem = f"is {found[claim.number].name!r} already"
+            problem = f"already names {found[claim.number].name!r}"
             raise InputError("claim", claim.number, problem, "take another number")
         found[claim.number] = claim
     for number in numbers:
@@ -196,7 +196,7 @@ def _side(data: Mapping[str, Any]) -> Side:
     if of in ("", "draw"):
         return Side(data["what"], by_seed(measured, of, data.get("draws", DRAWS)))
     if not data["study"]:
-        problem = "is measured on runs, and there is neither a study nor a setting"
+        problem = "needs runs, but neither a study nor a setting is given"
         raise InputError("measure", data["measure"], problem, 'add settings = ["MLP"] or study = "emb-mlp"')
     at, variants = data.get("at", []), data.get("variants", [""])
     rates = tuple(at) if isinstance(at, list) else (at,)

@@ -134,7 +134,7 @@ def _header(content: bytes) -> Header:
     values = {key: json.loads(text) for key, text in read_metadata(content).items()}
     version = values.get("format_version")
     if version != FORMAT_VERSION:
-        raise DamagedError(f"has format version {version}, this program reads {FORMAT_VERSION}")
+        raise DamagedError(f"has format version {version}, but this program reads {FORMAT_VERSION}")
     return Header(**values)
 
 

@@ -34,7 +34,7 @@ def curve(run: Observations, kind: Kind, part: str) -> tuple[FloatArray, FloatAr
     lines = run.metrics
     if part not in lines[0][kind]:
         known = ", ".join(lines[0][kind])
-        raise NotObservedError("observable", part, "no data set of the run", f"choose one of {known}")
+        raise NotObservedError("observable", part, "not a data set of the run", f"choose one of {known}")
     values = [math.nan if line[kind][part] is None else line[kind][part] for line in lines]
     return np.array([line["sum_learning_rate"] for line in lines]), np.array(values)
 

@@ -35,10 +35,10 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     """
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
-        raise InputError("config", config.name, "no Emb-MLP with tanh", "choose another run")
+        raise InputError("config", config.name, "not an Emb-MLP with tanh", "choose another run")
     plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
     if not plain or training.batch_size == "full" or config.data.source != "enumerate":
-        problem = "its training is not one that is predicted"
+        problem = "this kind of training is not predicted"
         raise InputError("config", config.name, problem, "see predict_learning")
     settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
     if training.optimizer == "adamw":

@@ -254,7 +254,7 @@ def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     model, task = config.model, config.build_task()
     source = model.first_attention_reads
     if source is None:
-        raise NotObservedError("observable", "lemma1_share", "no attention", "take a Transformer")
+        raise NotObservedError("observable", "lemma1_share", "no attention", "use a Transformer")
     if not model.one_initial_scale:
         return float("nan")
     width, rows = model.width(task.vocab_size), range(2, task.length + 1)

@@ -130,14 +130,14 @@ def audit(
     Raises
     ------
     InputError
-        If the module has no matrix whose fan-in is known, holds NaN, or cannot be run on the inputs.
+        If the module has no matrix of known fan-in, holds NaN, or cannot be run on the inputs.
     """
     roles = roles_of(module, fan_in)
     check_numbers(roles)
     known = [role for role in roles if role.kind in ("matrix", "embedding") and role.tensor.numel()]
     if not known:
-        remedy = 'name fan-ins of its own matrices, as fan_in={"*.weight": 64}'
-        raise InputError("module", type(module).__name__, "no matrix whose fan-in is known", remedy)
+        remedy = 'give the fan-ins of its matrices, as fan_in={"*.weight": 64}'
+        raise InputError("module", type(module).__name__, "no matrix of known fan-in", remedy)
     alpha = (1 - LEVEL) / len(known)
     matrices, norms = [matrix_rate(role, alpha) for role in known], norm_losses(module, inputs)
     reference = reference_rate(matrices, rate)

@@ -46,7 +46,7 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
         raise InputError("axes", "axes", "the study has variants as well", "write one of the two")
     axes = data["axes"]
     if not isinstance(axes, dict) or not axes:
-        raise InputError("axes", axes, "no table of axes", "write NAME = [values] under [axes]")
+        raise InputError("axes", axes, "not a table of axes", "write NAME = [values] under [axes]")
     points = {name: _points(name, axis) for name, axis in axes.items()}
     named: dict[str, Overrides] = {}
     for parts in _combinations(points, data.get("combine", "product")):
@@ -77,7 +77,7 @@ def _combinations(points: Mapping[str, list[Point]], combine: Any) -> Iterable[S
         raise InputError("combine", combine, "unknown", 'write "product" or "zip"')
     lengths = {name: len(axis) for name, axis in points.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError("axes", lengths, "differ in length", 'give as many values each, or use "product"')
+        raise InputError("axes", lengths, "differ in length", 'give equally many values, or use "product"')
     return zip(*points.values(), strict=True)
 
 

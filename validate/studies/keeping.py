@@ -85,7 +85,7 @@ def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list
         f for f in files if f in own and f.exists() and make_member_config(read_header(f).config) != own[f]
     ]
     if others and not drop:
-        problem = f"holds {others[0].name}, kept of a run that this study does not have"
+        problem = f"holds {others[0].name}, of a run that is not in this study"
         remedy = "choose another folder (--kept), or ask to delete such files (--drop)"
         raise InputError("kept", str(folder / study.name), problem, remedy)
     return others

@@ -117,7 +117,7 @@ def load_study(source: str | Path) -> Study:
             raise unknown_name("study", str(source), study_names(), kind=UnknownStudyError)
         file = FOLDER / f"{source}.toml"
     elif file.stem in study_names() and file.resolve() != FOLDER / file.name:
-        raise InputError("study", str(source), "has the name of a study of the package", "rename the file")
+        raise InputError("study", str(source), "has the name of a built-in study", "rename the file")
     origin, data = "chosen" if file.stem in study_names() else None, load_toml(file)
     if data and {*data} <= {*TASK_KEYS}:
         raise InputError("file", str(file), "a task, not a study", f"train it: anchorflow train {file}")

@@ -61,7 +61,7 @@
     if (!heldOut.length) return;
     if (explorer.isTable(mapping.rule)) {
       const remedy = "hold out combinations of a mapping whose labels follow from key and anchors";
-      throw new Error(`held out ${shown(heldOut[0])}: ${name} is a table that nothing could generalise; ${remedy}`);
+      throw new Error(`held out ${shown(heldOut[0])}: ${name} is a random table, which no model can generalise; ${remedy}`);
     }
     for (const combination of heldOut) checkCombination(combination, mapping.anchors, name, nAnchors);
     const [low, high] = mapping.anchors;

@@ -67,7 +67,7 @@ def engine_of(name: str) -> Engine:
     try:
         return cast(Engine, pkgutil.resolve_name(ENGINES[name]))
     except ImportError as error:
-        remedy = "pip install 'anchorflow[sweep]', or take the engine local"
+        remedy = "pip install 'anchorflow[sweep]', or use the engine local"
         raise InputError("engine", name, f"needs {error.name}", remedy) from None
 
 

@@ -191,7 +191,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "model.safetensors",
             {},
-            "tensor = None: none is called as embeddings usually are; name one of a, b.w",
+            "tensor = None: none has a usual name of an embedding; name one of a, b.w",
         ),
         ("model.safetensors", {"tensor": "b.wieght"}, "did you mean 'b.weight'"),
         ("model.safetensors", {"tensor": "a"}, "not a matrix of numbers"),

@@ -41,7 +41,7 @@ def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> No
 
 
 def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
-    with pytest.raises(NotObservedError, match="no data set of the run"):
+    with pytest.raises(NotObservedError, match="not a data set of the run"):
         curve(of(mem=NEVER), "accuracy", "rsn_test")
 
 

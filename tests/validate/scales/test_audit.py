@@ -200,7 +200,7 @@ def broken() -> nn.Module:
     ("make", "arguments", "message"),
     [
         (broken, {}, "module = 'weight': holds NaN"),
-        (lambda: nn.LayerNorm(4), {}, "no matrix whose fan-in is known"),
+        (lambda: nn.LayerNorm(4), {}, "no matrix of known fan-in"),
         (model, {"inputs": "text"}, "the module cannot be run on it"),
         (model, {"fan_in": [3]}, "fan_in = "),
     ],

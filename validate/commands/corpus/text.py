@@ -151,7 +151,7 @@ def embedding(options: Embedding) -> int:
         pattern = Path(options.checkpoints)
         revisions = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
     if not revisions:
-        raise InputError("--checkpoints", options.checkpoints, "fits no file", "check the pattern")
+        raise InputError("--checkpoints", options.checkpoints, "matches no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
     if folder is not None:
         folder.check(("series.json",), ("figures",))

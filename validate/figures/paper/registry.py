@@ -109,7 +109,7 @@ class PaperFigure:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.sources and not observations:
             problem = f"none for Fig. {self.number}"
-            raise InputError("runs", [], problem, "give runs, or none to show the kept")
+            raise InputError("runs", [], problem, "give runs, or none to show the kept runs")
         return self.sheet(observations).plot()
 
     def sheet(self, observations: Sequence[Observations]) -> Sheet:
@@ -146,7 +146,7 @@ def paper_figure(
 
     def register(build: Build) -> Build:
         if number in FIGURES:
-            raise InputError("figure", number, f"is {FIGURES[number].title!r} already", "take another number")
+            raise InputError("figure", number, f"already names {FIGURES[number].title!r}", "choose another")
         chosen = tuple(Source((source,)) if isinstance(source, str) else source for source in sources)
         figures = FIGURES | {number: PaperFigure(number, title, chosen, build, compares)}
         FIGURES.clear()
