@@ -27,7 +27,7 @@ class CorpusSource(Section):
     fields: Several[str] = ("text",)
     """Keys or columns with the text; several are joined."""
     documents: Unit = "paragraph"
-    """What a document is in a text file."""
+    """What counts as one document in a text file."""
     sha256: Several[Digest] = ()
     """The files' checksums, in order: others are refused. None if empty."""
 

@@ -60,12 +60,12 @@ class DataConfig(Section):
 
 
 class TrainingConfig(Section):
-    """How it is trained."""
+    """How a run is trained."""
 
     epochs: Count = tagged("chosen", 100)
     """Passes over the training set (the paper's length is 1000)."""
     patience: float = tagged("chosen", 0.0, ge=0, le=100)
-    """Ends the run once Σ learning rate has doubled this many times since a training set was last fitted
+    """End the run once Σ learning rate has doubled this many times since a training set was last fitted
     (accuracy 0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
     batch_size: Count | Literal["full"] = tagged("paper", 100)
     """Sequences per step, or "full"."""
@@ -76,25 +76,25 @@ class TrainingConfig(Section):
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
     schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
-    """Whether the schedule changes the rate at every step, or once an epoch."""
+    """Whether the schedule changes the rate at every step, or once per epoch."""
     schedule_epochs: Epoch = tagged("chosen", 0)
     """Length of the schedule, 0 for the run's; if longer than the run, only its start is used."""
     warmup_epochs: Epoch = tagged("chosen", 10)
-    """Length of the rise."""
+    """Epochs of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)
     """The peak learning rate over the first one; experiments like the paper's use 3 to 25."""
     final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
-    """Where the cosine ends."""
+    """Learning rate at the end of the cosine."""
     weight_decay: float = tagged("sibling", 0.01, ge=0)
-    """Decoupled for AdamW; L2 for SGD, which has 0 unless it is set."""
+    """Decoupled for AdamW; L2 for SGD, where it is 0 unless set."""
     beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
-    """AdamW."""
+    """Decay of AdamW's first moment."""
     beta2: float = tagged("sibling", 0.999, ge=0, lt=1)
-    """AdamW."""
+    """Decay of AdamW's second moment."""
     epsilon: float = tagged("sibling", 1e-8, gt=0)
-    """AdamW."""
+    """AdamW's ε."""
     momentum: float = tagged("chosen", 0.0, ge=0, lt=1)
-    """SGD."""
+    """SGD's momentum."""
     clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
     frozen: Several[str] = tagged("chosen", ())
@@ -104,13 +104,13 @@ class TrainingConfig(Section):
     evaluate_every: Count = tagged("chosen", 5)
     """Epochs between evaluations; changes no weight."""
     evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
-    """More than one evaluates within epochs too, where these are long; needs evaluate_every = 1."""
+    """Above 1, long epochs are also evaluated in between; needs evaluate_every = 1."""
     evaluation_size: Count = tagged("chosen", 20_000)
-    """Most sequences evaluated of each data set."""
+    """Largest number of sequences evaluated per data set."""
     snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
     """Epochs at which a snapshot is kept; 0 and the last are always kept."""
     snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
-    """What snapshots after epoch 0 keep: "all" for figures of the attention and of other matrices."""
+    """What snapshots after epoch 0 keep; figures of attention and other matrices need "all"."""
     checkpoint_every: Count = tagged("chosen", 50)
     """Epochs between checkpoints."""
 

@@ -135,8 +135,8 @@ def lazy() -> nn.Module:
     ("make", "arguments", "message"),
     [
         (lambda: nn.ReLU(), {}, "without parameters"),
-        (lambda: nn.Linear(3, 2), {"keep": ["wieght"]}, "keep = 'wieght': fits no parameter"),
-        (lambda: nn.Linear(3, 2), {"fan_in": {"W*": 3}}, "fan_in = 'W\\*': fits no parameter"),
+        (lambda: nn.Linear(3, 2), {"keep": ["wieght"]}, "keep = 'wieght': matches no parameter"),
+        (lambda: nn.Linear(3, 2), {"fan_in": {"W*": 3}}, "fan_in = 'W\\*': matches no parameter"),
         (lambda: nn.Linear(3, 2), {"fan_in": {"weight": 0}}, "fan_in = 0: out of range"),
         (lambda: nn.Linear(3, 2), {"bias_scale": -1.0}, "bias_scale = -1.0"),
         (lambda: nn.Linear(3, 2), {"convention": "other"}, "convention = 'other'"),

@@ -110,7 +110,7 @@ def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
         Trainer([language(**(asked | {"vocab_size": 9}))])
     with pytest.raises(InputError, match="whole_vocabulary = True: there is no tokenizer"):
         make_language_task(sources, whole_vocabulary=True)
-    with pytest.raises(InputError, match="vocabulary = 5: the whole one is asked for"):
+    with pytest.raises(InputError, match="vocabulary = 5: excludes whole_vocabulary"):
         make_language_task(sources, tokenizer=tokenizer, whole_vocabulary=True, vocabulary=5)
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
     train(_config(member), tmp_path / "runs")
     with Path("toy.txt").open("a") as file:
         file.write("\n\nThe dog.")
-    with pytest.raises(InputError, match=r"toy\.txt': not the file that the configuration names"):
+    with pytest.raises(InputError, match=r"toy\.txt': its checksum differs"):
         train(_config(member), tmp_path / "other")
     assert not (tmp_path / "other").exists()
     assert Run.open(tmp_path / "runs" / "gamma0.5_seed0").corpora()["toy"].vocab_size == TOY_WORDS + 1

@@ -234,7 +234,7 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
     other = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
     for study in (smaller, other):
-        with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, kept of a run .*--drop"):
+        with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, of a run .*--drop"):
             keep(study, tmp_path / "no-runs", folder)
     assert {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()} == before
     assert not any(s.kept for s in states_of(other, members_of(other, tmp_path), folder))

@@ -1,4 +1,4 @@
-"""anchorflow advise: the initial scale of every parameter of anyone's model."""
+"""anchorflow advise: show the initial scale of every parameter of any model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from validate.commands.options import CommandOptions, Positional
 
 
 class Options(CommandOptions):
-    """Say which standard deviation each parameter of a model has at γ, beside the library's and muP's.
+    """Show the initial standard deviation of each parameter at γ, by the library's default and in muP.
 
     CONFIG is the config.json of a Hugging Face model; no weights are created. The table has one line for all
     parameters of one role and shape. Below it: norms whose ε matters, what γ and muP say about width, the
-    regime to expect with its evidence, and the lines of code that give a model these scales.
+    regime to expect with its evidence, and the code that gives a model these scales.
 
     example: anchorflow advise config.json --rate 0.8
     """

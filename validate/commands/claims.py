@@ -1,4 +1,4 @@
-"""anchorflow claims: the paper's claims with verdicts, from the runs that are kept."""
+"""anchorflow claims: judge the paper's claims, from the kept runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Options(EngineOptions):
-    """Judge the paper's claims by the kept runs, against fixed thresholds.
+    """Judge the paper's claims against fixed thresholds, by the kept runs.
 
     Prints the answer on one page: twelve statements of the paper, each with a number and a verdict. With
     --all, or for claims that are named, every claim at each setting that was trained; docs/claims.md says
@@ -34,14 +34,14 @@ class Options(EngineOptions):
     show_all: bool = Field(default=False, alias="all")
     """Show every claim at every setting."""
     run: bool = False
-    """Train the runs that are missing, after saying how long it will take."""
+    """Train the missing runs, after saying how long that will take."""
     runs: tuple[Path, ...] = ()
     """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs, or
     beside those that --kept names."""
     verbose: bool = False
-    """Show every endpoint, and what is measured beside it."""
+    """Show every endpoint and every further measurement."""
     kept: Path | None = None
-    """The folder of the kept observations; without it and --runs, the one in the package."""
+    """The folder of kept observations; without it and --runs, the package's own."""
     root: Path = Path("runs/studies")
     """The folder that --run trains into."""
 
@@ -78,11 +78,11 @@ def run(options: Options) -> int:
         _print_all(document["claims"], options.verbose)
         makeable = [str(claim.number) for claim in claims if _makeable(claim, evidence)]
         if makeable:
-            say(f"runs are missing; make them: anchorflow claims {' '.join(makeable)} --run")
+            say(f"runs are missing; to train them: anchorflow claims {' '.join(makeable)} --run")
     else:
         print_text([paragraph(document["claims"])])
-        where = "in: the main settings at which it holds, of those that were tested"
-        rows, notes = answer_rows(document["claims"]), [where, "everything else: --all"]
+        where = "in: at how many of the tested main settings it holds"
+        rows, notes = answer_rows(document["claims"]), [where, "all claims: --all"]
         print_table("twelve statements of the paper", ROW_HEADER, rows, notes=notes)
     return int(any(finding.against_the_paper for finding in findings))
 

@@ -1,4 +1,4 @@
-"""anchorflow compare: does the theory predict what these runs did? a verdict and a report."""
+"""anchorflow compare: compare runs with the theory; a verdict and a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Options(CommandOptions):
-    """Say whether the theory predicts what training did to the embedding, and with what certainty.
+    """Say whether the theory predicts the trained embeddings, and with what certainty.
 
     The verdict is about the anchors' cosines early in training. Thresholds are those of the paper's
     claims; the prediction is compared with runs of large initial weights and with simple guesses. With

@@ -1,4 +1,4 @@
-"""anchorflow demo: train the Emb-MLP at two scales and judge the theory (two minutes)."""
+"""anchorflow demo: train the Emb-MLP at two initial scales and judge the theory (two minutes)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""anchorflow derive: a statement of the paper derived step by step."""
+"""anchorflow derive: derive a statement of the paper step by step."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Options(CommandOptions):
     name: Annotated[tuple[str, ...], Positional("NAME")] = ()
     """The statement."""
     all: bool = False
-    """Every derivation."""
+    """Print every derivation."""
     latex: bool = False
-    """LaTeX instead of text; with --all, the page of the documentation."""
+    """Print LaTeX instead of text; with --all, the documentation's page."""
     out: Path | None = None
-    """Write here instead of to standard output."""
+    """Write to this file instead of standard output."""
     overwrite: bool = False
     """Replace the file at --out."""
 

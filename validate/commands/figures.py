@@ -1,4 +1,4 @@
-"""anchorflow figures: the figures of the paper, from kept or given runs."""
+"""anchorflow figures: draw the paper's figures, from kept or given runs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Options(CommandOptions):
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
     """Numbers of figures."""
     runs: tuple[Path, ...] = ()
-    """Run folders or kept files, or folders that hold them, to show instead of what is kept."""
+    """Run folders or kept files, or folders that hold them, to show instead of the kept runs."""
     out: Path = Path("figures")
     """The folder that receives the figures."""
     format: tuple[Literal["png", "pdf", "svg"], ...] = ("png",)
-    """The formats; each figure is written in all of them."""
+    """File formats; each figure is written in all of them."""
 
 
 def run(options: Options) -> int:

@@ -181,7 +181,7 @@ class EngineOptions(CommandOptions):
     workers: int = 0
     """Runs at a time; 0 means one per core of this machine."""
     engine: Literal["local", "dask", "slurm"] = "local"
-    """What runs the training: this program, Dask distributed, or SLURM through submitit."""
+    """What trains the runs: this program, Dask distributed, or SLURM through submitit."""
     scheduler: str | None = None
     """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
     slurm: dict[str, str] = Field(
@@ -215,6 +215,6 @@ class TrainingOptions(EngineOptions):
     """The options of every command that trains into run folders of the user's."""
 
     resume: bool = False
-    """Continue runs that exist, skip those that are complete."""
+    """Continue existing runs; skip complete ones."""
     overwrite: bool = False
-    """Replace runs that exist."""
+    """Replace existing runs."""

@@ -1,4 +1,4 @@
-"""anchorflow predict: what a task's label distributions say about its embedding."""
+"""anchorflow predict: predict a task's embedding from its label distributions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Options(CommandOptions):
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
     flow: bool = False
-    """Also predict how large the cosines are, by the flow of an Emb-MLP's optimiser, at training accuracies
+    """Also predict the size of the cosines, by the flow of an Emb-MLP's optimiser, at training accuracies
     0.1, 0.3 and 0.5; takes minutes at the paper's size."""
     init_rate: float = 0.8
     """γ of the curves and the flow."""
@@ -45,12 +45,12 @@ class Options(CommandOptions):
     learning_rate: float = 1e-4
     """Its learning rate."""
     epochs: int = 100
-    """How long the curves are; the flow ends after twice as many."""
+    """Length of the curves in epochs; the flow ends after twice as many."""
     scatter: bool = False
     """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
     at larger rates; with it the prediction takes several times as long as training."""
     max_gradients: int = 20_000
-    """How many gradients of the population (tens of milliseconds each) curves or flow may take."""
+    """Most gradients of the population (tens of milliseconds each) that curves or flow may take."""
 
 
 def run(options: Options) -> int:

@@ -1,4 +1,4 @@
-"""anchorflow study: the runs behind claims and figures: status, training, keeping."""
+"""anchorflow study: show, train and keep the runs behind claims and figures."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Options(EngineOptions):
     keep: bool = False
     """Observe complete runs and keep the observations."""
     drop: bool = False
-    """With --keep: delete kept observations of runs that are not, or no longer, part of the study."""
+    """With --keep: delete kept observations of runs that are not (or no longer) part of the study."""
     unfinished: bool = False
-    """With --keep: also keep the observations so far of unfinished runs."""
+    """With --keep: also keep the observations of unfinished runs so far."""
     list: bool = False
-    """Show every run, not only how many there are."""
+    """List every run instead of only their number."""
     run: bool = False
-    """Train the missing runs, after saying how long it will take."""
+    """Train the missing runs, after saying how long that will take."""
     root: Path = Path("runs/studies")
-    """The folder of the run folders."""
+    """The folder that holds the run folders."""
     kept: Path | None = None
-    """The folder of the kept observations; by default the one in the package."""
+    """The folder of kept observations; by default the package's own."""
 
 
 def run(options: Options) -> int:
@@ -69,9 +69,9 @@ def run(options: Options) -> int:
         states = ", ".join(f"{each[state]} {state}" for state in _STATES if each[state])
         rows.append([each["name"], each["purpose"], f"{each['kept']}/{each['total']}", states, time])
     notes = (
-        "kept: of how many runs the observations are kept, which claims and figures read.",
-        f"run folders: under {options.root}; a study that is kept needs them no longer.",
-        f"time left: to train those that are not complete, with {count} process{'es' * (count > 1)}.",
+        "kept: runs with kept observations, which claims and figures read.",
+        f"run folders: under {options.root}; kept studies no longer need them.",
+        f"time left: for training the incomplete runs, with {count} process{'es' * (count > 1)}.",
     )
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
     for each in found if options.list else []:

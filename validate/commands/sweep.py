@@ -1,4 +1,4 @@
-"""anchorflow sweep: many runs over axes, here or on a cluster, and one table."""
+"""anchorflow sweep: train many settings, here or on a cluster, into one table."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Options(EngineOptions):
     file: Annotated[str, Positional("SWEEP.toml")]
     """The sweep, or the name of a study."""
     out: Path = Path("runs/sweep")
-    """The folder of the run folders and of table.csv."""
+    """The folder for run folders and table.csv."""
     dry_run: bool = False
     """Say what would be done, and how long it would take here; train nothing."""
     device: str = "cpu"
-    """Where to train: cpu, or cuda, where a worker takes all members that may train together."""
+    """Where to train: cpu, or cuda, where a worker trains all runs that can share a trainer together."""
     kernels: Kernels = "auto"
     """PyTorch's kernels, or compiled for the model, which needs a C++ compiler and pays off in long runs."""
     parquet: bool = False
-    """Write table.parquet as well, which needs pyarrow."""
+    """Also write table.parquet (needs pyarrow)."""
 
 
 def run(options: Options) -> int:
@@ -92,7 +92,7 @@ def run(options: Options) -> int:
 
 
 class Show(CommandOptions):
-    """Print a statistic or a measure over any two axes of a sweep, and draw it with --out.
+    """Print a statistic or measure over any two axes of a sweep; draw it with --out.
 
     A cell is the mean over all runs that agree in both, with its 95 % interval over seeds and their number n:
     the runs of a seed are averaged first. The difference in accuracy of sums and memory is
@@ -115,15 +115,15 @@ class Show(CommandOptions):
     statistic: Literal["accuracy", "loss"] = "accuracy"
     """The statistic to show."""
     data_set: str = ""
-    """The data set of the statistic; by default rsn_test, or a run's first without it."""
+    """The data set of the statistic; by default rsn_test, or else a run's first."""
     minus: str = ""
     """Subtract the statistic of another data set."""
     epoch: float | None = None
     """Epoch of the statistic; by default that of each run's last evaluation."""
     out: Path | None = None
-    """Also draw it into this file; its suffix, png, pdf or svg, is the format."""
+    """Also draw it into this file; the suffix png, pdf or svg sets the format."""
     overwrite: bool = False
-    """Replace the picture if it is there."""
+    """Replace the picture if it exists."""
 
 
 def show(options: Show) -> int:

@@ -1,4 +1,4 @@
-"""anchorflow table: the metrics of finished runs as a table: CSV, JSON or a summary."""
+"""anchorflow table: write the metrics of finished runs as CSV, JSON or a summary."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Options(CommandOptions):
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
     """Run folders, kept files, or folders that hold them."""
     csv: str | None = None
-    """The file to write, or - for standard output."""
+    """The CSV file to write, or - for standard output."""
     parquet: Path | None = None
-    """A Parquet file to write, which needs pyarrow."""
+    """The Parquet file to write (needs pyarrow)."""
     long: bool = False
     """One row for each statistic, with every setting in which the runs differ."""
     overwrite: bool = False
-    """Replace files that are there."""
+    """Replace existing files."""
 
 
 def run(options: Options) -> int:

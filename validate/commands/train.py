@@ -1,4 +1,4 @@
-"""anchorflow train: train every γ and seed of a configuration into run folders."""
+"""anchorflow train: train every γ and seed of a configuration, one run folder each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Options(TrainingOptions):
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
     device: str = "cpu"
-    """Where to train: cpu, or cuda, where all members train together."""
+    """Where to train: cpu, or cuda, where runs that can share a trainer train together."""
     kernels: Kernels = "auto"
     """PyTorch's kernels, or compiled for the model, which needs a C++ compiler and pays off in long runs."""
 

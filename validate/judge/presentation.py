@@ -32,11 +32,11 @@ _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
     "undecided": "neither shown to hold nor to fail at 5 %.",
-    "censored": "longer runs, or evaluations closer together, would decide it.",
-    "undefined": "not a number for some seed, as where nothing was learned.",
+    "censored": "longer runs or more frequent evaluations would decide it.",
+    "undefined": "no value for some seed, for instance because nothing was learned.",
     "no relevant effect": "the 90 % interval lies within the margin (two one-sided tests).",
     "(opposing)": "a claim against the paper; the paper is right if it fails.",
-    "≥ ": "a bound: some run ended before what was timed had happened.",
+    "≥ ": "a bound: some run ended before the timed event.",
 }
 _INTERVAL = (
     "mean [95 %]: over seeds, t with variances pooled over settings (empirical Bayes); shares of seeds: "

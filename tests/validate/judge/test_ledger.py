@@ -48,7 +48,7 @@ def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(capsys: pytest.
     assert lines[0].startswith("Of the paper's statements these hold: ")
     rows = [line for line in lines[first + 2 :] if line[:1].isdigit()]
     assert len(rows) == 12
-    assert "everything else: --all" in lines
+    assert "all claims: --all" in lines
 
 
 def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +102,7 @@ reason = "a tenth of the table"
         ('["MLP"]', '["emb-mlp"]', "setting = 'emb-mlp': unknown setting"),
         ("holds", "hold", "claim 90, endpoint = 'hold': unknown key; did you mean 'holds'"),
         ("settings =", "setting =", "claim 90 = 'setting': unknown key; did you mean 'settings'"),
-        ('settings = ["MLP"]', "", "measure = 'spike': is measured on runs"),
+        ('settings = ["MLP"]', "", "measure = 'spike': needs runs"),
         ("spike", "spyke", "measure = 'spyke': unknown measure"),
     ],
 )

@@ -1,4 +1,4 @@
-"""anchorflow corpus: a language model on your own text, predicted, trained and compared."""
+"""anchorflow corpus: predict, train and compare language models on your own text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ ACTIONS = {"predict": _TEXT, "train": _RUNS, "compare": _RUNS, "embedding": _TEX
 class Options(CommandOptions):
     """Predict, train and compare language models on your own text; each ACTION has a --help of its own.
 
-    predict: what the counts of a text say about the embedding of its words, without training.
+    predict: the embedding's geometry from the counts of a text, without training.
 
     train: GPT-2 on one text or several, for every γ and seed, one run folder each.
 
     compare: do the losses separate, and are the cosines as predicted? Verdicts, tables and a page.
 
-    embedding: does a checkpoint of anyone's model have the cosines that its text predicts?
+    embedding: does any model's checkpoint have the cosines that its text predicts?
 
-    demo: all of it in a few minutes, on generated questions and a text of yours or a toy text.
+    demo: all of this in a few minutes, on generated questions and your own or a toy text.
 
     example: anchorflow corpus demo
     """

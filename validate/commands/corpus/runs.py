@@ -33,35 +33,35 @@ CONTEXT = 96
 class Train(TrainingOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    Each FILE is a corpus with losses of its own, named after it; all have as many sequences. What is trained,
-    how long and how far it is are said as for anchorflow train, and Ctrl-C and --resume work alike.
+    Each FILE is a corpus with losses of its own, named after it; all have equally many sequences. Estimates,
+    progress, Ctrl-C and --resume work as in anchorflow train.
 
     example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
     """
 
     files: Annotated[tuple[Path, ...], Positional("FILE")]
-    """Text, JSON Lines or Parquet, a corpus each."""
+    """Text, JSON Lines or Parquet; one corpus per file."""
     field: tuple[str, ...] = ()
-    """Keys or columns with the text, in every file; else text, or those of PrOntoQA."""
+    """Keys or columns with the text, in every file; by default text, or PrOntoQA's keys."""
     documents: Unit = "paragraph"
-    """What a document is in a text file."""
+    """What counts as one document in a text file."""
     tokenizer: Path | None = None
-    """A tokenizer.json of Hugging Face; else words in lower case."""
+    """A Hugging Face tokenizer.json; without it, lower-case words."""
     vocabulary: int | None = None
-    """Keep so many most frequent tokens; others are <other>."""
+    """Keep this many of the most frequent tokens; others are <other>."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer, not only those that occur."""
     context: int = 128
     """Tokens of a sequence."""
     sequences: int | None = None
-    """Sequences of each corpus; else what the smallest has, at most 500."""
+    """Sequences of each corpus; by default as many as the smallest has, at most 500."""
     layout: Layout = "cut"
     """cut documents to the context, pad them and refuse longer ones, or pack them without padding."""
     preset: str = Field(default="language-demo", description=f"Start from: {', '.join(PRESETS)}.")
     out: Path = Path("runs/corpus")
     """The folder that receives one run folder for each γ and seed."""
     device: str = "cpu"
-    """Where to train: cpu, or cuda, where all members train together."""
+    """Where to train: cpu, or cuda, where runs that can share a trainer train together."""
 
     @classmethod
     def known_keys(cls) -> list[Option]:
@@ -168,7 +168,7 @@ class Demo(TrainingOptions):
     out: Path = Path("runs/corpus-demo")
     """The folder for the texts, the runs and the page."""
     device: str = "cpu"
-    """Where to train: cpu, or cuda, where all members train together."""
+    """Where to train: cpu, or cuda, where runs that can share a trainer train together."""
 
 
 def demo(options: Demo) -> int:

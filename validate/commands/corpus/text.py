@@ -19,9 +19,9 @@ class TextOptions(CommandOptions):
     field: tuple[str, ...] = ("text",)
     """Keys or columns with the text; several are joined."""
     documents: Unit = "paragraph"
-    """What a document is in a text file."""
+    """What counts as one document in a text file."""
     tokenizer: Path | None = None
-    """The model's tokenizer.json of Hugging Face; else words in lower case, by falling frequency."""
+    """The model's Hugging Face tokenizer.json; without it, lower-case words by falling frequency."""
 
     def texts(self) -> Iterator[str]:
         """Return the documents of the files, one after the other, and show how far the reading is."""
@@ -43,7 +43,7 @@ class Predict(TextOptions):
     """Predict, without training, how a language model with small initial weights arranges its tokens.
 
     FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
-    across two documents; standard errors take documents as independent, and there have to be 40.
+    across two documents; standard errors treat documents as independent and need 40.
 
     example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
     """
@@ -57,11 +57,11 @@ class Predict(TextOptions):
     top: int = 12
     """How many of the most frequent words to compare."""
     predictor: Literal["bigram", "marginal", "tied", "readout", "context"] = "bigram"
-    """What is compared: see docs/corpus.md."""
+    """The prediction to compare; see docs/corpus.md."""
     nearest: tuple[str, ...] = ()
     """Words whose nearest neighbours to list."""
     candidates: int = 500
-    """Neighbours are sought among this many of the most frequent words."""
+    """Search for neighbours among this many of the most frequent words."""
     out: Path | None = None
     """Write prediction.json, prediction.html and the figures here."""
 
@@ -100,7 +100,7 @@ def predict(options: Predict) -> int:
 
 
 class Embedding(TextOptions):
-    """Compare the embeddings of anyone's checkpoints with the prediction from the counts of a text.
+    """Compare the embeddings of any model's checkpoints with the prediction from the counts of a text.
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
     of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
@@ -112,7 +112,7 @@ class Embedding(TextOptions):
     checkpoint: Path | None = None
     """A safetensors file, or the index of one in parts; this or --checkpoints is needed."""
     checkpoints: str = ""
-    """A pattern of many revisions' files, as 'runs/*/model.safetensors'."""
+    """A pattern for the files of many revisions, as 'runs/*/model.safetensors'."""
     out: Path | None = None
     """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
