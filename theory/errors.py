@@ -87,7 +87,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 class IntegrationError(RuntimeError):
-    """An integrator gave up: the message holds its own words, the time it reached and a remedy."""
+    """An integrator gave up; the message gives its reason, the time reached and a remedy."""
 
     def __init__(self, flow: str, message: str, time: float, remedy: str) -> None:
         self.flow, self.time, self.remedy = flow, time, remedy

@@ -63,7 +63,7 @@ def train_with_progress(
 
 @checked
 def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
-    """Train the runs that a study lacks, all variants at once, after saying what it will cost.
+    """Train a study's missing runs, all variants at once, after saying how long that will take.
 
     Unfinished runs are continued, or refused with ``resume=False``. Complete runs stay as they are, and so do
     those that diverged: the same run would diverge again.

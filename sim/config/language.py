@@ -40,7 +40,7 @@ class CorpusSource(Section):
 
 
 class LanguageTask(Section):
-    """Predict every next token of sequences of some corpora, as many of each.
+    """Predict every next token in sequences from several corpora, equally many from each.
 
     Every document ends with the token ``<end>``. Tokens that the vocabulary leaves out are ``<other>``.
     """

@@ -249,7 +249,7 @@ class MemberConfig(Settings):
 
 
 def make_run_config(data: dict[str, Any]) -> RunConfig:
-    """Build a run configuration from plain data, such as a TOML file holds.
+    """Build a run configuration from plain data, as in a TOML file.
 
     Parameters
     ----------

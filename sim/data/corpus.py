@@ -40,7 +40,7 @@ def printable(token: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents of token numbers; iterating over it gives each document's tokens, any number of times."""
+    """Documents as token numbers; iteration yields each document's tokens and can be repeated."""
 
     tokens: IntArray
     """All documents, one after another, shape (n,)."""

@@ -87,7 +87,7 @@ def make_language_task(
     whole_vocabulary: bool = False,
     layout: Layout = "cut",
 ) -> LanguageTask:
-    """Return the task of some corpora, whose files are read to see what they have, with their checksums.
+    """Return a task on some corpora; their files are read for their sizes and checksums.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ _SYLLABLE = (
 
 @checked
 def toy_facts(n: Size, *, seed: Annotated[int, Between(0)] = 0) -> list[str]:
-    """Return n texts, each of five facts about people; a person's facts are the same in all of them.
+    """Return n texts, each of five facts about people; a person's facts are the same in all texts.
 
     Each fact is drawn once and for all, as the labels of a memory mapping are (Section 2.1): nothing follows
     from anything else. A stand-in for demonstrations and tests, and no TinyStories.

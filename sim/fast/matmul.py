@@ -44,7 +44,7 @@ class RouteReport:
 @contextmanager
 @checked
 def matmul_route(route: Route) -> Iterator[None]:
-    """Use a route inside the block, the caller's setting again after it."""
+    """Use a route inside the block; restore the caller's setting afterwards."""
     if route == "default":
         yield
         return

@@ -24,7 +24,7 @@ def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]
 
 @checked
 def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
-    """Return the standard deviation that a tensor is drawn with: mostly d_in^-γ; 0 if it is constant.
+    """Return the standard deviation of a tensor's initial draw: usually d_in^-γ; 0 if it is constant.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Scale:
 
 @dataclass(frozen=True, repr=False)
 class Advice(Shown):
-    """The scales of a model at a γ, and what is known of training from there; print it.
+    """The scales of a model at γ, and what is known about training from there; print it.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Advice(Shown):
 def advise(
     model: Any, rate: Rate = 0.8, *, fan_in: Mapping[str, int] | None = None, code: Any = None
 ) -> Advice:
-    """Say which scale each parameter of a model has at γ, what the library does instead, and what muP would.
+    """Return the initial scale of each parameter of a model at γ, by the library's default and in muP.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _LOG = logging.getLogger("anchorflow")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     name: str
     epoch: int

@@ -25,7 +25,7 @@ _BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class CorpusCounts:
-    """Counts of a corpus. Those of two shards add up to those of the whole, exactly.
+    """Counts of a corpus. The counts of two shards add up exactly to the counts of the whole.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
 def pair_counts(
     tokens: Integer[ArrayLike, " n *L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> CorpusCounts:
-    """Count pairs that are given as they are: a task of labels in place of a corpus.
+    """Count given pairs, for a labelled task in place of a corpus.
 
     Parameters
     ----------

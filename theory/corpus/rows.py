@@ -70,7 +70,7 @@ class PredictedRows:
 def corpus_gram(
     counts: CorpusCounts, tokens: Integer[ArrayLike, " n"], predictor: CountPredictor = "bigram"
 ) -> Float64[FloatArray, "n n"]:
-    """Return the inner products of some tokens' rows by the counts as they are, shape (n, n).
+    """Return the inner products of some tokens' rows from the uncorrected counts, shape (n, n).
 
     The diagonal is 0 where a token has no row. Nothing is corrected for sampling: this is what a model that
     trains on this very corpus sees.

@@ -203,7 +203,7 @@ _WORDS |= {"lem": "lemma", "linearized": "linearised"}
 
 
 def find_derivation(name: str) -> Derivation:
-    """Return the derivation that ``name`` means, such as "prop 1", "Prop. 1", "Proposition 1" or "eq 5".
+    """Return the derivation called ``name``, such as "prop 1", "Prop. 1", "Proposition 1" or "eq 5".
 
     Case, dots, brackets and spaces do not matter. An equation number finds the statement it belongs to.
 

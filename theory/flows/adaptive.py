@@ -50,7 +50,7 @@ def adaptive_flow(
     noise_every: Size = 50,
     keep: Sequence[str] = ("W_emb",),
 ) -> Trajectory:
-    r"""Return AdamW's flow on a population: ``adam_steps`` in continuous time, for far fewer gradients.
+    r"""Return AdamW's flow on a population: ``adam_steps`` in continuous time, with far fewer gradients.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class SGDSettings:
 
 
 class OutsideValidityWarning(UserWarning):
-    """A prediction is asked for where it is known to fail, or was never tried."""
+    """A prediction was requested where it is known to fail or was never tested."""
 
 
 def warn_outside(settings: AdamSettings | SGDSettings, batching: Batching, limit: float) -> None:

@@ -24,7 +24,7 @@ _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
 
 @checked
 def escape_threshold(initial: EmbMLPParameters) -> float:
-    """Return twice the largest singular value of the initial embedding: what noise does not reach."""
+    """Return twice the largest singular value of the initial embedding, a level above the noise."""
     return 2 * float(np.linalg.norm(initial.W_emb, 2))
 
 

@@ -75,7 +75,7 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
 def extended_logits(
     counts: Real[ArrayLike, "n d"], logits: Real[ArrayLike, "n k"], others: Real[ArrayLike, "m d"]
 ) -> Float64[FloatArray, "m k"]:
-    """Return the logits that a linear network has on other sequences, given those on some.
+    """Return a linear network's logits on further sequences, given its logits on some.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolAr
 
 @checked
 def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
-    r"""Return what one mode beside the common part answers, if its margin on the training set is the widest.
+    r"""Return the answers of one mode beside the common part, with the widest margin on the training set.
 
     Logits :math:`m_y + s(X) v_y` give each label an interval of s, the sum of the tokens' scores. They can be
     right on all trained sequences if scores exist that sort them by label, here in the order of the labels'

@@ -25,7 +25,7 @@ _BLOW_UP_RESOLUTION = 1e-6
 @checked_fields
 @dataclass(frozen=True)
 class Solver:
-    """Which integrator, how exact, and when to give up.
+    """The integrator, its tolerances, and when it gives up.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class GaussianShape:
 
 @dataclass(frozen=True)
 class NormalDistance:
-    r"""How far the label distribution of an anchor is from the normal density of eq. 12.
+    r"""Distance of an anchor's label distribution from the normal density of eq. 12.
 
     Attributes
     ----------

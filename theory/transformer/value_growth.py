@@ -32,7 +32,7 @@ Reference = Literal["uniform", "marginal"]
 
 @dataclass(frozen=True)
 class ValueGrowth:
-    r"""The predicted growth of W_V and how its top direction lies to the embeddings.
+    r"""The predicted growth of W_V, and the alignment of its top direction with the embeddings.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ _DAMAGED = (ValueError, AttributeError, TypeError, KeyError, RecursionError, Ove
 
 @checked
 def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float64]:
-    """Return one matrix of a checkpoint; of the file, no other tensor is read.
+    """Return one matrix of a checkpoint; no other tensor of the file is read.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def compare_embedding(
     padded: bool = False,
     seed: Annotated[int, Between(0)] = 0,
 ) -> EmbeddingComparison:
-    """Compare the cosines that a corpus predicts with those of an embedding, whoever trained it.
+    """Compare the cosines that a corpus predicts with those of any trained embedding.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from validate.scales.escapes import rate_of
 
 
 class Recorder:
-    """Records how a model's embedding goes with what its data predict; see ``step`` and the callbacks.
+    """Records how well a model's embedding follows its data's prediction; see ``step`` and the callbacks.
 
     Every record is a row of ``rows``: the step; Pearson's correlation of predicted and observed cosines by
     predictor with its 95 % interval and its control; the mean cosine; the losses; the norm of every matrix,

@@ -49,7 +49,7 @@ COMPARE = "anchorflow compare "
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What some runs of one task and model say, and with what certainty.
+    """The verdict of some runs of one task and model, with its certainty.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Answer:
 
 @checked
 def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
-    """Return whether the theory predicts the embedding, for each group of runs alike in all but γ and seed.
+    """Return whether the theory predicts the embedding, per group of runs that differ only in γ and seed.
 
     Parameters
     ----------

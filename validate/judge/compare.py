@@ -114,7 +114,7 @@ class Comparison(tuple[Row, ...]):
 
 @checked
 def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
-    """Return each predictor's matrices, one per seed; predictors that say nothing are left out."""
+    """Return each predictor's matrices, one per seed; predictors without a prediction are left out."""
     found = _of_one_task(runs, tokens)
     return _predicted(found, [epoch] * len(found), tokens)
 

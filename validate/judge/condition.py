@@ -206,7 +206,7 @@ class Condition(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Claim(Shown):
-    """A statement, and what has to be measured for it to hold.
+    """A statement and the conditions under which it holds.
 
     Attributes
     ----------

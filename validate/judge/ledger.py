@@ -74,7 +74,7 @@ _OF_A_CONDITION = ("minus", "holds", "margin", "range", "step", "counted_from", 
 
 @checked
 def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
-    """Return the paper's claims by number, or those that are asked for.
+    """Return the paper's claims: all, or those with the given numbers.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ LEFT_OUT = (
 
 @dataclass(frozen=True)
 class RungDistance(Record):
-    """How far the cosines of two rungs lie apart over all pairs of a group's anchors, and the ``cause``.
+    """The distance between two rungs' cosines over all pairs of a group's anchors, and its ``cause``.
 
     ``rmse`` and ``largest`` are the root mean square and the largest difference, over seeds.
     """

@@ -43,7 +43,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Estimate(Record):
-    """A mean over seeds, and how sure it is.
+    """A mean over seeds with its interval.
 
     Attributes
     ----------

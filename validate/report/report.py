@@ -46,7 +46,7 @@ SCHEMA = "anchorflow/report/4"
 
 @dataclass
 class Report:
-    """All that a comparison found; ``validate/schemas/report.schema.json`` describes its JSON.
+    """All results of a comparison; ``validate/schemas/report.schema.json`` describes its JSON.
 
     Attributes
     ----------

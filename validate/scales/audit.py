@@ -35,7 +35,7 @@ NORM_LOSS = 0.01
 
 @dataclass(frozen=True, repr=False)
 class Audit(Shown):
-    """What was found in a module; print it.
+    """The findings of an audit; print it.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def audit(
     inputs: Any = None,
     fan_in: Mapping[str, int] | None = None,
 ) -> Audit:
-    """Say which initialisation rate each matrix of a module has, and what escapes it.
+    """Return the initialisation rate of each matrix of a module, and everything that deviates from it.
 
     The module is not changed. It should be as it starts: what training did to it looks like another scale.
 

@@ -83,7 +83,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
 
 @dataclass(frozen=True)
 class Escape:
-    """One thing that escapes the rate: the name of the tensor or norm, of what kind it is, and why.
+    """One deviation from the rate: the name of the tensor or norm, its kind, and the reason.
 
     ``why`` says what was found, and where it may come from.
     """

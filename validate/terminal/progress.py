@@ -23,7 +23,7 @@ _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show the progress of what is tracked within; else nothing is shown."""
+    """Show the progress of long work inside the block; otherwise none is shown."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 

@@ -28,7 +28,7 @@ _REMEDY = "return one integer label for each key and combination"
 
 @dataclass(frozen=True, init=False)
 class Tabulated(Deterministic):
-    """Labels written out, one for each key and anchor combination: a task keeps a function as this.
+    """Labels written out, one for each key and anchor combination; a task stores a function in this form.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ def find_figure(number: int) -> PaperFigure:
 
 @checked
 def draw_figure(number: int, observations: Sequence[Observations] | None = None) -> Sheet:
-    """Draw a figure of the paper by its number, from some runs or by default from those that are kept.
+    """Draw a figure of the paper by its number, from given runs or by default from the kept runs.
 
     Raises
     ------
