@@ -48,10 +48,14 @@ class Setup:
     robustness: bool = False
     looks: Mapping[str, float] = field(default_factory=lambda: {"2": LEVEL})
 
+    def look(self, n_seeds: int) -> int | None:
+        """Return how many of that many seeds the last planned look takes; None for too few."""
+        return max((int(n) for n in self.looks if int(n) <= n_seeds), default=None)
+
     def level(self, n_seeds: int) -> float | None:
         """Return the two-sided level at which that many seeds are judged; None for too few."""
-        reached = {int(n): level for n, level in self.looks.items() if int(n) <= n_seeds}
-        return reached[max(reached)] if reached else None
+        look = self.look(n_seeds)
+        return None if look is None else self.looks[str(look)]
 
 
 SETTINGS_DATA: dict[str, Any] = tomllib.loads(
@@ -64,8 +68,8 @@ GROUPS: dict[str, list[str]] = SETTINGS_DATA["groups"]
 """The labels of each group of settings that claims name."""
 NORMED, FULL_SIZE = (tuple(BY_LABEL[label] for label in GROUPS[name]) for name in ("normed", "full-size"))
 """The Transformers with layer norm, and those on the paper's whole task."""
-MORE = {setup.study: setup.more for setup in SETTINGS if setup.more}
-"""Studies whose seeds another study continues."""
+MORE = {setup.study: setup for setup in SETTINGS if setup.more}
+"""The settings of studies whose seeds another study continues."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sim.runs.folder import RunFolder, runs_inside
 from theory import InputError
-from validate.judge.condition import MORE, Needs, Sample
+from validate.judge.condition import LARGE, MORE, SMALL, Needs, Sample
 from validate.judge.outcome import MissingRunsError
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.studies import Study, UnknownStudyError, load_study
@@ -44,7 +44,7 @@ class Evidence:
     def find(self, needs: Needs) -> Sample:
         """Return a condition's runs by variant and γ, those of each sorted by seed.
 
-        Those of a study that another one continues are cut to the length of the shortest.
+        Of a study that another one continues, the planned looks say which seeds are taken: see ``_look``.
         """
         found: dict[tuple[str, float], Sequence[Observations]] = {}
         for variant in needs.variants or self.variants_of(needs.study):
@@ -56,10 +56,32 @@ class Evidence:
                 if rate not in cells:
                     raise self.missing(needs.study, variant, f"no run at γ = {rate:g}")
                 found[variant, rate] = cells[rate]
-        if needs.study in MORE:  # Its rate is constant: a short run is the beginning of a long one.
-            last = min(run.metrics[-1]["epoch"] for runs in found.values() for run in runs)
-            return {cell: [run.until(last) for run in runs] for cell, runs in found.items()}
-        return found
+        return self._look(needs.study, found) if needs.study in MORE else found
+
+    def _look(self, study: str, found: Sample) -> Sample:
+        """Return the runs of the seeds of the last planned look, cut to the planned length.
+
+        A seed counts when it has reached that length at large and at small γ. So no endpoint is judged before
+        another, none at a length that was not planned, and seeds between two looks change nothing. The rate
+        is constant: a short run is the beginning of a long one.
+        """
+        setup = MORE[study]
+        length = self._defined(setup.more).configs[None].training.epochs
+        cells = self.cells(study, "")
+        reached = [
+            {run.config.seed for run in cells.get(rate, ()) if run.metrics[-1]["epoch"] >= length}
+            for rate in (LARGE, SMALL)
+        ]
+        seeds = sorted(set.intersection(*reached))
+        seeds = seeds[: setup.look(len(seeds)) or len(seeds)]
+        if not seeds:
+            raise self.missing(
+                study, "", f"no seed has reached epoch {length} at γ = {LARGE:g} and {SMALL:g}"
+            )
+        return {
+            cell: [run.until(length) for run in runs if run.config.seed in seeds]
+            for cell, runs in found.items()
+        }
 
     def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:
         """Return the runs of a study's variant by γ, those of each sorted by seed."""
@@ -71,7 +93,7 @@ class Evidence:
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
         found: list[Observations] = []
-        for name in (study, MORE[study]) if study in MORE else ():
+        for name in (study, MORE[study].more) if study in MORE else ():
             with suppress(MissingRunsError):
                 found += self._stored(name, variant)
         return found or self._stored(study, variant)

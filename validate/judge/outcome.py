@@ -23,7 +23,7 @@ from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Find = Callable[[Needs], Sample]
 """Finds the runs that a side needs, or raises ``MissingRunsError``."""
-NO_EFFECT = "no relevant effect"
+NO_EFFECT, AT_THRESHOLD = "no relevant effect", "at the threshold"
 OUTCOMES = ("state", "role", "setting", "measure", "threshold", "mean [95 %]", "n")
 
 
@@ -103,14 +103,23 @@ class Outcome(Shown):
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The mean over seeds that have a value, with its interval, cut to what the endpoint can be."""
+        """The mean over seeds that have a value, with its interval, cut to what the endpoint can be.
+
+        Values that lie between two ends have the lower end of the interval of their low ends, and the upper
+        end of that of their high ends; it is infinite where an end is.
+        """
         numbers = [x for x in self.numbers if math.isfinite(x)]
         if not self.defined:
             return Estimate(sum(numbers) / len(numbers) if numbers else math.nan, None, None, len(numbers))
-        found = self._mean.interval(self.level) if self.level else None
+        means = [self._mean, self._mean]
+        if self.side and self.condition.counted_from is None:
+            sides = zip(*map(ends, self.values), strict=True)
+            means = [Mean.of(side, self.variance, self.prior) for side in sides]
+        low, high = (mean.interval(self.level) if self.level else None for mean in means)
+        if low is None or high is None:
+            return Estimate(self._mean.value, None, None, len(numbers))
         least, most = self.condition.within
-        low, high = (None, None) if found is None else (max(found[0], least), min(found[1], most))
-        return Estimate(self._mean.value, low, high, len(numbers))
+        return Estimate(self._mean.value, max(low[0], least), min(high[1], most), len(numbers))
 
     @property
     def seeds_met(self) -> int:
@@ -160,10 +169,13 @@ class Outcome(Shown):
         elif margin:
             small = mean.p_within(c.threshold, margin)
         p = mean.p_value(edge)
-        reading = NO_EFFECT if small < self.level else ""
+        no_effect = c.relation in (">", "<")  # ">=" and "<=" ask for a size.
+        reading = "" if small >= self.level else NO_EFFECT if no_effect else AT_THRESHOLD
         if p < self.level:
             return Decision(word, p, reading)
-        return Decision("fails", small, reading) if reading else Decision("undecided", p)
+        if reading == NO_EFFECT:
+            return Decision("fails", small, reading)
+        return Decision("undecided", p, reading)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

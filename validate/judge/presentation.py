@@ -31,10 +31,11 @@ ROW_HEADER = ("", "statement of the paper", "number [95 %]", "setting", "verdict
 _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
-    "undecided": "neither shown to hold nor to fail at 5 %.",
+    "undecided": "neither shown to hold nor to fail at the setting's level (5 %).",
     "censored": "longer runs or more frequent evaluations would decide it.",
     "undefined": "no value for some seed, for instance because nothing was learned.",
     "no relevant effect": "the 90 % interval lies within the margin (two one-sided tests).",
+    "at the threshold": "the 90 % interval lies within the margin of it: more seeds would hardly decide.",
     "(opposing)": "a claim against the paper; the paper is right if it fails.",
     "≥ ": "a bound: some run ended before the timed event.",
 }
@@ -90,7 +91,7 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
             first, primary = own[0], headline(own[0])
             number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
             numbers = [claim["number"] for claim in own]
-            told = ", ".join(map(str, numbers)) if len(own) < 3 else f"{numbers[0]}-{numbers[-1]}"
+            told = ", ".join(map(str, numbers)) if len(own) < 3 else f"{min(numbers)}-{max(numbers)}"
             rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
     return rows
 
@@ -100,7 +101,9 @@ def _joint(own: Sequence[Claimed]) -> str:
     verdicts = {claim["verdict"] for claim in own}
     if len(verdicts) == 1:
         return str(own[0]["verdict"])
-    return "partly" if verdicts & {"holds", "partly"} else "undecided"
+    if verdicts & {"holds", "partly"}:
+        return "partly"
+    return "fails" if "fails" in verdicts else "undecided"
 
 
 def _where(own: Sequence[Claimed]) -> str:

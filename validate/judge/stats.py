@@ -10,7 +10,7 @@ tests).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -258,22 +258,29 @@ _MOST_DECIMALS = 5
 
 def estimate_text(mean: float | None, low: float | None, high: float | None) -> str:
     """Return a mean and its interval with as many decimals each: three, or more where it is narrow."""
-    if mean is None or not math.isfinite(mean):
-        return UNDEFINED
-    if low is None or high is None:
-        return number(mean)
-    width = high - low
-    decimals = max(3, 1 - math.floor(math.log10(width))) if width > 0 else math.inf
-    if decimals > _MOST_DECIMALS or abs(mean) >= 1000:
-        return f"{number(mean)} [{number(low)}, {number(high)}]"
-    return f"{mean:z.{decimals}f} [{low:z.{decimals}f}, {high:z.{decimals}f}]"
+    finite_ends = [end for end in (low, high) if end is not None and math.isfinite(end)]
+    width = math.inf if mean is None or not finite_ends else max(finite_ends) - min(*finite_ends, mean)
+    decimals = max(3, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else math.inf
+    if decimals > _MOST_DECIMALS or abs(mean or 0) >= 1000:
+        return _with_interval(mean, low, high, number)
+    return _with_interval(mean, low, high, lambda x: f"{x:z.{decimals}f}")
 
 
 def brief_text(mean: float | None, low: float | None, high: float | None) -> str:
     """Return a mean and its interval with two decimals."""
-    if mean is None or math.isnan(mean):
+    return _with_interval(mean, low, high, lambda x: f"{x:z.2f}")
+
+
+def _with_interval(
+    mean: float | None, low: float | None, high: float | None, text: Callable[[float], str]
+) -> str:
+    """Return "mean [low, high]"; an end that is None or infinite beside a finite one is open."""
+    if mean is None or not math.isfinite(mean):
         return UNDEFINED
-    return f"{mean:z.2f}" if low is None or high is None else f"{mean:z.2f} [{low:z.2f}, {high:z.2f}]"
+    left, right = (end is not None and math.isfinite(end) for end in (low, high))
+    if not left and not right:
+        return text(mean)
+    return f"{text(mean)} {f'[{text(low)}' if left else '(−∞'}, {f'{text(high)}]' if right else '∞)'}"
 
 
 def number(value: float) -> str:

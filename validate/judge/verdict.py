@@ -108,17 +108,23 @@ def judge_claims(
 
 
 def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambda needs: "") -> Finding:
-    """Measure one claim's conditions; variances of one measure are pooled over settings."""
+    """Measure one claim's conditions; variances of one measure are pooled over the settings with a look."""
     outcomes = [measure(claim, condition, find, absent) for condition in claim.conditions]
-    pooled: dict[str, list[Outcome]] = defaultdict(list)
+    pooled: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
     for o in outcomes:
-        if o.defined and o.condition.needs and o.condition.counted_from is None:
-            pooled[o.condition.what].append(o)
+        if o.defined and o.condition.needs and o.condition.counted_from is None and o.level is not None:
+            pooled[_kind(o)].append(o)
     priors = {
-        what: fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
-        for what, alike in pooled.items()
+        kind: fit_prior([o.variance for o in alike], [len(o.values) - 1 for o in alike])
+        for kind, alike in pooled.items()
     }
-    return Finding(claim, tuple(replace(o, prior=priors.get(o.condition.what, NO_PRIOR)) for o in outcomes))
+    return Finding(claim, tuple(replace(o, prior=priors.get(_kind(o), NO_PRIOR)) for o in outcomes))
+
+
+def _kind(outcome: Outcome) -> tuple[object, ...]:
+    """Return what variances over seeds have to share to be pooled: the measure, and γ of each side."""
+    c = outcome.condition
+    return c.what, *((side.what, side.needs and side.needs.init_rates) for side in c.sides)
 
 
 def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], float]:

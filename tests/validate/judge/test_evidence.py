@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from sim.config.run import MemberConfig
 from theory import InputError
 from validate import GivenRuns, ledger
-from validate.judge.condition import MORE, Needs
+from validate.judge.condition import LARGE, MORE, SMALL, Needs
 from validate.judge.evidence import Evidence
 from validate.judge.outcome import MissingRunsError
 from validate.observe import Observations
@@ -107,7 +108,8 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
 
 @pytest.mark.parametrize("lacking", ["", "first", "second", "both"])
 def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
-    ((study, more),) = MORE.items()
+    ((study, setup),) = MORE.items()
+    more = setup.more
     runs = {"first": observed(MEMBERS[:1]), "second": observed(MEMBERS[1:2])}
     names = {"first": study, "second": more}
     stored = {names[key]: own for key, own in runs.items() if lacking not in (key, "both")}
@@ -119,15 +121,39 @@ def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
     assert Stored(runs=stored).runs_of(study, "") == wanted
 
 
-def test_runs_of_a_continued_study_are_judged_at_one_length() -> None:
-    ((study, more),) = MORE.items()
-    small, large = max(RATES), min(RATES)
-    members = [m for m in MEMBERS if m.init_rate in (small, large)][:4]
-    ends = (9, 7, 8, 30)  # The snapshots: before training, at epoch 5 and at the end.
+@pytest.mark.parametrize(
+    ("reached", "taken"),
+    [
+        ({1: (9, 7), 2: (7, 7)}, [1, 2]),
+        ({1: (9, 7), 2: (7, 6), 3: (7, 30)}, [1, 3]),  # a short run does not shorten the others
+        ({1: (7, 7), 2: (7, 7), 3: (7, 7), 4: (7, None)}, [1, 2, 3]),  # nor does one γ go ahead of the other
+        (dict.fromkeys(range(1, 6), (7, 7)), [1, 2, 3, 4]),  # between two looks nothing is looked at
+        (dict.fromkeys(range(1, 8), (7, 7)), [1, 2, 3, 4, 5, 6]),
+        ({1: (7, 6)}, []),
+    ],
+)
+def test_a_look_takes_the_planned_number_of_seeds_at_the_planned_length(
+    reached: dict[int, tuple[int, int | None]], taken: list[int]
+) -> None:
+    ((study, setup),) = MORE.items()
+    base = {m.init_rate: run for m, run in zip(MEMBERS, observed(MEMBERS), strict=True)}
     runs = [
-        replace(run, metrics=[{"epoch": epoch} for epoch in range(end + 1)], epochs=(0, 5, end))
-        for run, end in zip(observed(members), ends, strict=True)
+        replace(
+            base[rate],
+            config=base[rate].config.model_copy(update={"seed": seed}),
+            metrics=[{"epoch": epoch} for epoch in range(end + 1)],
+            epochs=(0, 5, end),
+        )
+        for seed, ends in reached.items()
+        for rate, end in zip((LARGE, SMALL), ends, strict=True)
+        if end is not None
     ]
-    found = Stored(runs={study: runs[:1], more: runs[1:]}).find(Needs(study, (small, large)))
-    lengths = {(run.metrics[-1]["epoch"], run.epochs) for own in found.values() for run in own}
-    assert lengths == {(7, (0, 5)), (7, (0, 5, 7))}
+    planned: Any = SimpleNamespace(configs={None: SimpleNamespace(training=SimpleNamespace(epochs=7))})
+    stored = Stored(runs={study: runs[:2], setup.more: runs[2:]}, load=lambda name: planned)
+    if not taken:
+        with pytest.raises(MissingRunsError, match="no seed has reached epoch 7"):
+            stored.find(Needs(study, (LARGE,)))
+        return
+    found = stored.find(Needs(study, (LARGE, SMALL)))
+    assert [[run.config.seed for run in own] for own in found.values()] == [taken, taken]
+    assert {run.metrics[-1]["epoch"] for own in found.values() for run in own} == {7}

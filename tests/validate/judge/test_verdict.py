@@ -48,12 +48,24 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([0.5, 0.51, 0.49], {"relation": "within", "margin": 0.1}, "fails", ""),
         ([0.11, 0.13, 0.09], {"relation": "within", "margin": 0.1}, "undecided", ""),
         ([0.001, -0.001, 0.0], {"margin": 0.1}, "fails", "no relevant effect"),
+        ([0.001, -0.001, 0.0], {"margin": 0.1, "relation": ">="}, "undecided", "at the threshold"),
         (ABOVE, {"role": "shown"}, "shown", ""),
     ],
 )
 def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: str) -> None:
     (outcome,) = judged(condition(values, **keys)).outcomes
     assert (outcome.state, outcome.decision.reading) == (state, reading)
+
+
+def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones() -> None:
+    low, high = [1.0, 1.2, 0.9], [2.0, 2.4, 1.9]
+    (outcome,) = judged(condition([Bound(*pair) for pair in zip(low, high, strict=True)])).outcomes
+    half = stats.t.ppf(0.975, 2) * np.std(low, ddof=1) / math.sqrt(3)
+    assert outcome.estimate.low == pytest.approx(np.mean(low) - half)
+    assert outcome.estimate.high == pytest.approx(np.mean(high) + half)
+    (outcome,) = judged(condition([Bound(x) for x in low])).outcomes
+    assert (outcome.estimate.low, outcome.estimate.high) == (pytest.approx(np.mean(low) - half), math.inf)
+    assert str(outcome.estimate).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
 
 
 def test_a_contrast_is_taken_within_each_seed() -> None:
@@ -189,6 +201,7 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> Non
     """O'Brien–Fleming: two looks at 4 and 6 of six seeds, whose z-values correlate as √(4/6)."""
     setup = BY_LABEL["printed"]
     assert [setup.level(n) for n in (2, 3)] == [None, None]
+    assert [setup.look(n) for n in (3, 4, 5, 6, 7)] == [None, 4, 4, 6, 6]
     assert setup.level(5) == setup.level(4)
     limits = [stats.norm.isf(setup.level(n) / 2) for n in (4, 6)]  # type: ignore[operator]
     z = stats.multivariate_normal(cov=[[1, math.sqrt(4 / 6)], [math.sqrt(4 / 6), 1]])

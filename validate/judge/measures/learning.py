@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -43,10 +43,10 @@ def loss_gap_aligned(run: Observations) -> Value:
     return gap if math.isfinite(gap) else Bound()
 
 
-def held_out_loss_change(run: Observations) -> Value:
-    """Return the held-out loss at a training accuracy of 0.9 minus that before training, over ln N_Z."""
+def held_out_loss_change(run: Observations, since: Literal["start", "guess"] = "start") -> Value:
+    """Return the held-out loss at training accuracy 0.9 less that at the start, or of a guess, over ln N_Z."""
     reached = aligned(run, "loss", "rsn_test", ALIGNMENTS[-1])
-    before = float(curve(run, "loss", "rsn_test")[1][0])
+    before = chance_loss(run) if since == "guess" else float(curve(run, "loss", "rsn_test")[1][0])
     return (reached - before) / chance_loss(run) if math.isfinite(reached) else Bound()
 
 
