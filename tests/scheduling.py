@@ -6,17 +6,13 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 SHARED = {
-    "tests/sim/test_kill.py": "a process that has loaded torch",
+    "tests/sim/test_lock.py": "a process that has loaded torch",
     "tests/sim/test_memory.py": "a process that has loaded torch",
     "tests/sim/test_run.py": "a process that has loaded torch",
     "tests/sim/test_workers.py": "a process that has loaded torch",
-    "tests/validate/corpus/test_corpus_command.py": "a process that has loaded torch",
     "tests/validate/test_terminal.py": "a process that has loaded torch",
     "tests/theory/derive/": "derivations",
     "tests/validate/figures/": "drawn figures",
-    "tests/validate/test_answer.py": "a report",
-    "tests/validate/test_kept_or_folder.py": "a report",
-    "tests/validate/test_report.py": "a report",
 }
 """How the names of test files begin, and what is made once for all of them."""
 

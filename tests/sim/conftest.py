@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig
+from sim import MemberConfig, RunConfig, train
 from sim.config.run import make_run_config
 from sim.training.engines import local
 
@@ -40,20 +42,20 @@ def forked_workers(forked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "_CONTEXT", forked)
 
 
-@pytest.fixture
-def small() -> Callable[..., RunConfig]:
-    """Make a configuration of a small task; keywords are training options except for the run's own."""
-    return make_small
-
-
 @pytest.fixture(scope="session")
-def small_once() -> RunConfig:
-    """The configuration of a small task as it is, for what a whole session shares."""
-    return make_small()
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete run, which no test changes."""
+    return train(small(), tmp_path_factory.mktemp("made"))[0].path
 
 
-def make_small(**options: Any) -> RunConfig:
-    """Make a configuration of a small task."""
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A complete run that a test may spoil."""
+    return Path(shutil.copytree(made, tmp_path / "out" / made.name))
+
+
+def small(**options: Any) -> RunConfig:
+    """Make a configuration of a small task; keywords are training options except for the run's own."""
     own = {k: options.pop(k) for k in ("init_rates", "seeds", "task", "data", "model") if k in options}
     training = {
         "epochs": 4,
@@ -68,7 +70,6 @@ def make_small(**options: Any) -> RunConfig:
     )
 
 
-@pytest.fixture
-def member(small: Callable[..., RunConfig]) -> Callable[..., MemberConfig]:
+def small_member(**options: Any) -> MemberConfig:
     """Make one member of a small configuration."""
-    return lambda **options: small(**options).members()[0]
+    return small(**options).members()[0]

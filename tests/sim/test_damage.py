@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sim import Run, RunConfig, train
+from sim import Run, train
 from sim.runs.folder import RunFolder, checkpoint_name, snapshot_name
 from sim.runs.manifest import Manifest
 from sim.training.session import newest_checkpoints
+from tests.run_folder import change
+from tests.sim.conftest import small
 from theory import InputError
 
 FILES = (
@@ -27,17 +27,6 @@ FILES = (
     snapshot_name(0),
     snapshot_name(4),
 )
-
-
-@pytest.fixture(scope="module")
-def made(small_once: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(small_once, tmp_path_factory.mktemp("made"))[0].path
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    """A complete run that a test may spoil."""
-    return Path(shutil.copytree(made, tmp_path / made.name))
 
 
 def _read_all(path: Path) -> None:
@@ -92,13 +81,8 @@ def test_what_is_no_json_is_refused_whatever_its_checksum(name: str, content: by
         Run.open(folder)
 
 
-def _interrupted(folder: Path) -> None:
-    provenance = json.loads((folder / "provenance.json").read_text())
-    Manifest(folder).write("provenance.json", json.dumps(provenance | {"status": "interrupted"}))
-
-
 def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
-    folder: Path, made: Path, small_once: RunConfig, caplog: pytest.LogCaptureFixture
+    folder: Path, made: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The one before leads to the same run."""
     newest, older = RunFolder(made).checkpoint_steps()
@@ -115,15 +99,15 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
         (aside,) = (folder / "checkpoints").glob("*.damaged")
         assert aside.read_bytes() == damaged
         Manifest(folder)._save(listed)
-    _interrupted(folder)
-    (run,) = train(small_once, folder.parent, resume=True)
+    change(folder / "provenance.json", status="interrupted")
+    (run,) = train(small(), folder.parent, resume=True)
     assert run.metrics == Run.open(made).metrics
     assert (run.snapshot(4)["W_emb"] == Run.open(made).snapshot(4)["W_emb"]).all()
 
 
-def test_strangers_among_snapshots_and_checkpoints_are_ignored(folder: Path, small_once: RunConfig) -> None:
-    _interrupted(folder)
+def test_strangers_among_snapshots_and_checkpoints_are_ignored(folder: Path) -> None:
+    change(folder / "provenance.json", status="interrupted")
     for stranger in ("checkpoints/step_abc.safetensors", "snapshots/epoch_-1.safetensors", "snapshots/x"):
         (folder / stranger).write_text("years of work")
-    assert train(small_once, folder.parent, resume=True)[0].snapshot_epochs == (0, 2, 4)
+    assert train(small(), folder.parent, resume=True)[0].snapshot_epochs == (0, 2, 4)
     assert (folder / "checkpoints/step_abc.safetensors").read_text() == "years of work"

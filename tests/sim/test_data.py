@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, build_dataset
+from sim import RunConfig, build_dataset
 from sim.data.dataset import draw_population
+from tests.sim.conftest import small_member
 from theory import InputError, Task, label_distribution, token_ratio
 
 
@@ -66,9 +66,9 @@ def test_uneven_sizes_are_refused(size: int, remedy: str) -> None:
         draw_population(Task.paper(), size, np.random.default_rng(0))
 
 
-def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) -> None:
+def test_tables_have_a_seed_of_their_own() -> None:
     def labels(seed: int, table_seed: int) -> torch.Tensor:
-        data = build_dataset(member(seeds=[seed], data={"table_seed": table_seed}))
+        data = build_dataset(small_member(seeds=[seed], data={"table_seed": table_seed}))
         return data.labels[data.parts["mem"]]
 
     assert torch.equal(labels(0, 7), labels(1, 7))
@@ -80,9 +80,7 @@ def test_tables_have_a_seed_of_their_own(member: Callable[..., MemberConfig]) ->
     assert not torch.equal(labels(1, 0), labels(1, -1))
 
 
-def test_what_each_of_several_mappings_holds_out_is_in_no_training_set(
-    member: Callable[..., MemberConfig],
-) -> None:
+def test_what_each_of_several_mappings_holds_out_is_in_no_training_set() -> None:
     task = {
         "keys": "20..25",
         "n_anchors": 1,
@@ -93,7 +91,7 @@ def test_what_each_of_several_mappings_holds_out_is_in_no_training_set(
             {"name": "more", "anchors": [3, 4], "rule": "sum", "held_out": [[4]]},
         ],
     }
-    data = build_dataset(member(task=task))
+    data = build_dataset(small_member(task=task))
     trained = {"plus": 1, "more": 3}
     assert set(data.parts) == {"rsn_train", "rsn_test", *trained}
     for name, anchor in trained.items():

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from sim import RunConfig, Trainer, train
+from sim import Trainer, train
+from tests.sim.conftest import small
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 
-Make = Callable[..., RunConfig]
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "norm": "pre", "biases": True}
 
 
@@ -30,7 +29,7 @@ TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "norm": "pr
     ],
     ids=lambda o: "-".join(map(str, o)) or "plain",
 )
-def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str, small: Make) -> None:
+def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str) -> None:
     """Same arithmetic in float64; a GPU's products add in another order, a schedule's rates are float32."""
     config = small(**({"dtype": "float64", "learning_rate": EXACT} | options))
     host, own = Trainer(config.members()), on_device(config.members(), device)
@@ -42,7 +41,7 @@ def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str, 
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
-def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str, small: Make) -> None:
+def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str) -> None:
     config = small(dtype="float64", learning_rate=EXACT, seeds=[0, 1, 2])
     own, healthy = on_device(config.members(), device), Trainer(config.members())
     own.advance(2)
@@ -62,7 +61,7 @@ def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str, small:
 
 
 @pytest.mark.parametrize("device", [gpu])
-def test_a_run_on_the_gpu_agrees_with_one_on_the_host(device: str, small: Make, tmp_path: Path) -> None:
+def test_a_run_on_the_gpu_agrees_with_one_on_the_host(device: str, tmp_path: Path) -> None:
     config = small(dtype="float64", seeds=[0, 1], model=TRANSFORMER)
     there = train(config, tmp_path / "there", device=device)
     here = train(config, tmp_path / "here")

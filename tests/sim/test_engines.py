@@ -8,21 +8,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sim import Execution, Progress, Run, RunConfig, train, train_members, train_together
+from sim import Execution, Progress, Run, train, train_members, train_together
 from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
+from tests.sim.conftest import small, small_member
 from theory import InputError
 
-Make = Callable[..., RunConfig]
 HOLD = """
 import sys
 from pathlib import Path
@@ -33,21 +32,8 @@ with only_writer(Path(sys.argv[1])):
 """
 
 
-@pytest.fixture
-def mine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Make a function known as an engine, "mine" or another's name."""
-
-    def make(train_jobs: Callable[..., list[Ended]], name: str = "mine") -> None:
-        monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
-        monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-
-    return make
-
-
 @pytest.mark.parametrize("name", ["workers", "resume", "kernels", "device", "engine"])
-def test_an_execution_that_makes_no_sense_is_refused_before_any_work(
-    name: str, small: Make, tmp_path: Path
-) -> None:
+def test_an_execution_that_makes_no_sense_is_refused_before_any_work(name: str, tmp_path: Path) -> None:
     values = {"workers": 0, "resume": "yes", "kernels": "fast", "device": "abacus", "engine": "slurn"}
     wrong: Any = values[name]
     with pytest.raises(InputError) as refused:
@@ -65,9 +51,9 @@ def test_an_execution_that_makes_no_sense_is_refused_before_any_work(
     ],
 )
 def test_what_makes_no_sense_is_refused_before_any_run_begins(
-    options: dict[str, Any], small: Make, tmp_path: Path
+    options: dict[str, Any], tmp_path: Path
 ) -> None:
-    members = [small().members()[0], small(**options).members()[0]]
+    members = [small_member(), small_member(**options)]
     with pytest.raises(InputError):
         train_members(members, [tmp_path / "good", tmp_path / "bad"])
     with pytest.raises(InputError, match="paths"):
@@ -81,14 +67,15 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         engine_of("mine")
 
 
-def test_an_engine_of_ones_own_is_one_function(mine: Any, small: Make, tmp_path: Path) -> None:
+def test_an_engine_of_ones_own_is_one_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four runs one dies and two are stopped: all that did not finish are counted."""
 
     def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
         (done,) = engine_of("local")(jobs[:1], execution, stop, report)
         return [done, WorkerDiedError("an empty battery"), *("interrupted" for _ in jobs[2:])]
 
-    mine(train_jobs)
+    monkeypatch.setitem(ENGINES, "mine", f"{__name__}:train_jobs")
+    monkeypatch.setitem(globals(), "train_jobs", train_jobs)
     with pytest.raises(UnfinishedRunsError) as seen:
         train(small(seeds=[0, 1, 2, 3], epochs=1), tmp_path, engine="mine")
     assert seen.value.reasons == {str(tmp_path / "gamma0.8_seed1"): "an empty battery"}
@@ -97,7 +84,7 @@ def test_an_engine_of_ones_own_is_one_function(mine: Any, small: Make, tmp_path:
 
 
 def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
-    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this process as in many; an error that leaves a process has its traceback as a note."""
     config = small(seeds=[0, 1], epochs=1)
@@ -118,7 +105,7 @@ def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
     assert "in fail" in pickle.loads(pickle.dumps(ended)).__notes__[0]
 
 
-def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small: Make) -> None:
+def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together() -> None:
     members = [
         *small(seeds=[0, 1, 2]).members(),
         *small(seeds=[3], batch_size=8).members(),
@@ -135,7 +122,7 @@ def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together(small:
         assert [[m.seed for m, _ in job] for job in jobs_of(runs, device, parts)] == seeds
 
 
-def test_a_run_that_another_process_has_is_refused_or_waited_for(small: Make, tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_is_refused_or_waited_for(tmp_path: Path) -> None:
     (member,) = small(epochs=1).members()
     path = tmp_path / "run"
     command = [sys.executable, "-c", HOLD, str(path)]
@@ -160,7 +147,7 @@ def test_a_run_that_another_process_has_is_refused_or_waited_for(small: Make, tm
         train_members([member], [path], shared=True)
 
 
-def test_epochs_are_read_from_folders(small: Make, tmp_path: Path) -> None:
+def test_epochs_are_read_from_folders(tmp_path: Path) -> None:
     config = small(epochs=4, evaluate_every=2)
     (member,) = config.members()
     told, seen = list[Progress](), list[Progress]()
@@ -184,7 +171,7 @@ def fake_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_time_than_workers(
-    workers: int, small: Make, fake_slurm: Path, tmp_path: Path
+    workers: int, fake_slurm: Path, tmp_path: Path
 ) -> None:
     from sim.training.engines.on_slurm import Training, executor_of
 
@@ -203,7 +190,7 @@ def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1", "foo://x:1"])
 def test_an_address_without_a_scheduler_is_refused_before_anything_is_written(
-    address: str, small: Make, tmp_path: Path
+    address: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match="scheduler"):
@@ -214,7 +201,7 @@ def test_an_address_without_a_scheduler_is_refused_before_anything_is_written(
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(
-    workers: int, small: Make, tmp_path: Path
+    workers: int, tmp_path: Path
 ) -> None:
     """On a cluster that has more; Ctrl-C ends what has begun, with a checkpoint, and nothing else begins."""
     distributed = pytest.importorskip("distributed")

@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from sim import MemberConfig, Run, RunFolder, train_together
 from sim.errors import UnwritableError
-from tests.sim.conftest import NOISY_TASK, make_small
+from tests.run_folder import contents, every_file
+from tests.sim.conftest import NOISY_TASK, small_member
 from theory import InputError
 
 OPTIONS: dict[str, Any] = {
@@ -41,13 +42,7 @@ class Killed(BaseException):
 
 
 def member(epochs: int = 2) -> MemberConfig:
-    return make_small(**OPTIONS, epochs=epochs).members()[0]
-
-
-def contents(path: Path) -> dict[str, bytes]:
-    """Return the files that hold a run's numbers; checkpoints and provenance hold times too."""
-    files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
-    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+    return small_member(**OPTIONS, epochs=epochs)
 
 
 @functools.cache
@@ -146,10 +141,10 @@ class RunInTrouble(RuleBasedStateMachine):
     @rule()
     def extend(self) -> None:
         """Ask for more epochs: another run, which is refused and changes nothing."""
-        before = {file: file.read_bytes() for file in self.path.rglob("*") if file.is_file()}
+        before = every_file(self.path)
         with pytest.raises(InputError, match=r"training.epochs = 2, not 3"):
             train_together([member(epochs=3)], [self.path], resume=True)
-        assert before == {file: file.read_bytes() for file in self.path.rglob("*") if file.is_file()}
+        assert every_file(self.path) == before
 
 
 TestRunInTrouble = RunInTrouble.TestCase

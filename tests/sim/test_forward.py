@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sim import MemberConfig, attention_pattern, build, emb_mlp, forward_cache, label_logits
 from sim.models.base import model_of
 from sim.models.transformer import transformer
-from tests.sim.conftest import SMALL_TASK
+from tests.sim.conftest import SMALL_TASK, small_member
 from tests.sim.plain_losses import member_losses
 from tests.sim.plain_transformer import SIGMA, plain_forward
 from theory import (
@@ -24,7 +24,6 @@ from theory import (
     one_layer_logits,
 )
 
-Make = Callable[..., MemberConfig]
 Record = Callable[[str, float], None]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
 TOKENS = torch.tensor([[[1, 20, 5], [7, 7, 7]], [[25, 3, 2], [4, 6, 21]]])
@@ -39,9 +38,9 @@ ONE_LAYER = {
 }
 
 
-def _parameters(make: Make, model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Tensor]]:
+def _parameters(model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Tensor]]:
     """Two members' parameters of order one; biases and gains are moved off their constants."""
-    members = [make(seeds=[s], dtype="float64", init_rates=[0.2], model=model) for s in (0, 1)]
+    members = [small_member(seeds=[s], dtype="float64", init_rates=[0.2], model=model) for s in (0, 1)]
     generator = torch.Generator().manual_seed(3)
     parameters = build(members, 48)
     for value in parameters.values():
@@ -51,9 +50,9 @@ def _parameters(make: Make, model: dict[str, Any]) -> tuple[MemberConfig, dict[s
 
 
 @pytest.mark.parametrize("activation", SIGMA)
-def test_emb_mlp_written_out(activation: Any, member: Make) -> None:
+def test_emb_mlp_written_out(activation: Any) -> None:
     """Definition 1 by a loop over members, sequences and tokens; a repeated token counts twice."""
-    config, p = _parameters(member, {"d_m": 8, "d_f": 12, "activation": activation})
+    config, p = _parameters({"d_m": 8, "d_f": 12, "activation": activation})
     found, sigma = emb_mlp(p, TOKENS, activation), np.vectorize(SIGMA[activation])
     labels = torch.tensor([[30, 31], [32, 33]])
     for m in range(2):
@@ -70,8 +69,8 @@ def test_emb_mlp_written_out(activation: Any, member: Make) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 48])
-def test_a_token_outside_the_vocabulary_is_named(wrong: int, member: Make) -> None:
-    config = member()
+def test_a_token_outside_the_vocabulary_is_named(wrong: int) -> None:
+    config = small_member()
     with pytest.raises(InputError) as refused:
         label_logits(build([config], 48), torch.tensor([[[1, wrong, 20]]]), config.model)
     assert (refused.value.argument, refused.value.value) == ("tokens", wrong)
@@ -80,9 +79,7 @@ def test_a_token_outside_the_vocabulary_is_named(wrong: int, member: Make) -> No
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("n_heads", [1, 2])
 @pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
-def test_forward_pass_written_out(
-    norm: str, n_heads: int, biases: bool, member: Make, record_error: Record
-) -> None:
+def test_forward_pass_written_out(norm: str, n_heads: int, biases: bool, record_error: Record) -> None:
     """Appendix A.1 by loops over members, sequences, places and heads; logits, attention and its logits.
 
     Doubles, a few hundred operations deep: 1e-12 leaves four digits to rounding.
@@ -90,7 +87,7 @@ def test_forward_pass_written_out(
     activation = {"post": "relu", "pre": "gelu", "pre-queries": "gelu", "none": "tanh"}[norm]
     positions = "none" if norm == "none" else "learned"
     model = SMALL | {"norm": norm, "n_heads": n_heads, "biases": biases, "activation": activation}
-    config, parameters = _parameters(member, model | {"positions": positions})
+    config, parameters = _parameters(model | {"positions": positions})
     found = forward_cache(parameters, TOKENS, config.model)  # type: ignore[arg-type]
     assert found["logits"].shape == (2, 2, 3, 48)
     for m in range(2):
@@ -106,9 +103,9 @@ def test_forward_pass_written_out(
 
 
 @pytest.mark.parametrize("activation", ["tanh", "identity"])
-def test_definition_2_is_that_of_the_theory(activation: str, member: Make, record_error: Record) -> None:
+def test_definition_2_is_that_of_the_theory(activation: str, record_error: Record) -> None:
     model = {"kind": "one-layer", "d_f": 12, "d_k": 3, "activation": activation}
-    config, parameters = _parameters(member, model)
+    config, parameters = _parameters(model)
     found = label_logits(parameters, TOKENS, config.model)
     for m in range(2):
         theirs = OneLayerParameters(**{a: parameters[b][m].numpy() for a, b in ONE_LAYER.items()})
@@ -119,8 +116,8 @@ def test_definition_2_is_that_of_the_theory(activation: str, member: Make, recor
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
-def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -> None:
-    config, parameters = _parameters(member, SMALL | {"norm": norm, "biases": True, "n_layers": 3})
+def test_pruning_changes_neither_logits_nor_gradients(norm: str) -> None:
+    config, parameters = _parameters(SMALL | {"norm": norm, "biases": True, "n_layers": 3})
     for value in parameters.values():
         value.requires_grad_(True)
     model: Any = config.model
@@ -137,13 +134,7 @@ def test_pruning_changes_neither_logits_nor_gradients(norm: str, member: Make) -
 
 @given(st.lists(st.integers(0, 47), min_size=6, max_size=6), st.integers(1, 5))
 def test_no_place_sees_what_comes_later(tokens: list[int], place: int) -> None:
-    config = MemberConfig(
-        model=SMALL,  # type: ignore[arg-type]
-        task=SMALL_TASK | {"length": 6},
-        training={"dtype": "float64"},  # type: ignore[arg-type]
-        init_rate=0.2,
-        seed=0,
-    )
+    config = small_member(model=SMALL, task=SMALL_TASK | {"length": 6}, init_rates=[0.2], dtype="float64")
     parameters = build([config], 48)
     changed = [t if i < place else (t + 1) % 48 for i, t in enumerate(tokens)]
     pair = torch.tensor([[tokens, changed]])
@@ -152,8 +143,8 @@ def test_no_place_sees_what_comes_later(tokens: list[int], place: int) -> None:
     assert not torch.equal(logits[0, place], logits[1, place])
 
 
-def test_next_token_loss_is_the_mean_over_all_places(member: Make) -> None:
-    config, parameters = _parameters(member, SMALL | {"loss": "next-token"})
+def test_next_token_loss_is_the_mean_over_all_places() -> None:
+    config, parameters = _parameters(SMALL | {"loss": "next-token"})
     labels = torch.tensor([[30, 31], [32, 33]])
     found = member_losses(parameters, TOKENS, labels, config.model)
     logits = forward_cache(parameters, TOKENS, config.model)["logits"].numpy()  # type: ignore[arg-type]
@@ -169,7 +160,7 @@ def test_next_token_loss_is_the_mean_over_all_places(member: Make) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("positions", "source"), [("none", "embedding"), ("learned", "position")])
-def test_attention_logits_start_as_lemma_1_says(positions: str, source: str, member: Make) -> None:
+def test_attention_logits_start_as_lemma_1_says(positions: str, source: str) -> None:
     """Root mean square of the first layer's logits between different tokens over 300 drawn models.
 
     Predicted d_m^(1−4γ), twice that with positions; interval: 4 standard errors over models.
@@ -177,7 +168,7 @@ def test_attention_logits_start_as_lemma_1_says(positions: str, source: str, mem
     task = SMALL_TASK | {"length": 5}
     model = {"kind": "transformer", "d_m": 40, "d_f": 4, "d_k": 16, "n_layers": 1, "positions": positions}
     members = [
-        member(seeds=[s], init_rates=[0.6], dtype="float64", model=model, task=task) for s in range(300)
+        small_member(seeds=[s], init_rates=[0.6], dtype="float64", model=model, task=task) for s in range(300)
     ]
     parameters = build(members, 48)
     tokens = torch.arange(20, 25).expand(300, 1, 5)

@@ -13,6 +13,7 @@ from sim import MemberConfig, RunConfig, Trainer
 from sim.fast import gradients_of
 from sim.fast.token_table import pays
 from sim.models.initial import build
+from tests.sim.conftest import NOISY_TASK, small_member
 from tests.sim.plain_losses import member_losses
 
 SIZES = {"d_m": 12, "d_f": 14}
@@ -47,6 +48,12 @@ NORMS = ("post", "pre", "pre-queries", "none")
 MODELS = {"emb-mlp": emb_mlp, "one-layer": one_layer} | {norm: transformer(norm) for norm in NORMS}
 
 
+def of_model(model: dict[str, Any], seed: int = 0) -> MemberConfig:
+    """Return a member on sequences of five tokens, in float64."""
+    task = NOISY_TASK | {"length": 5}
+    return small_member(task=task, model=model, init_rates=[0.4], seeds=[seed], dtype="float64")
+
+
 @pytest.mark.parametrize("kind", MODELS)
 @settings(max_examples=20)
 @given(st.data(), st.integers(1, 3), st.sampled_from([7, 30]), st.integers(0, 1000))
@@ -59,13 +66,7 @@ def test_gradients_are_autograds(
     """
     assert pays(VOCABULARY, batch, 5) == (batch == 30)
     model = data.draw(MODELS[kind])
-    member = MemberConfig(
-        model=model,  # type: ignore[arg-type]
-        task=_TASK,
-        training={"dtype": "float64"},  # type: ignore[arg-type]
-        init_rate=0.4,
-        seed=seed,
-    )
+    member = of_model(model, seed)
     parameters = build([member] * n_members, VOCABULARY)
     generator = torch.Generator().manual_seed(seed)
     for value in parameters.values():  # So that gains, biases and members differ.
@@ -86,26 +87,9 @@ def test_gradients_are_autograds(
         assert gradients[name].is_contiguous(), name
 
 
-_TASK: dict[str, Any] = {
-    "keys": "20..27",
-    "n_anchors": 1,
-    "length": 5,
-    "vocab_size": VOCABULARY,
-    "reasoning_anchors": "4..7",
-    "memory_anchors": "1..3",
-    "held_out": [[4]],
-}
-
-
 @pytest.mark.parametrize("tokens", [2, 5])
 def test_short_sequences_leave_later_positions_alone(tokens: int) -> None:
-    member = MemberConfig(
-        model=SIZES | {"kind": "transformer", "d_k": 5},  # type: ignore[arg-type]
-        task=_TASK,
-        training={"dtype": "float64"},  # type: ignore[arg-type]
-        init_rate=0.4,
-        seed=0,
-    )
+    member = of_model(SIZES | {"kind": "transformer", "d_k": 5})
     parameters = build([member], VOCABULARY)
     sequences = torch.arange(3 * tokens).view(1, 3, tokens)
     _, gradients = gradients_of(member.model)(parameters, sequences, torch.tensor([[1, 2, 3]]))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
-from sim import MemberConfig, build, initial_std
+from sim import build, initial_std
+from tests.sim.conftest import small_member
 
-Make = Callable[..., MemberConfig]
 D_M, D_F, D_K, HEADS, VOCAB, LENGTH = 90, 110, 35, 2, 130, 60
 TASK = {
     "keys": "20..25",
@@ -63,11 +62,9 @@ def expected_tensors(model: dict[str, Any]) -> dict[str, tuple[tuple[int, ...], 
 @pytest.mark.parametrize("convention", ["d_m", "d_vob"])
 @pytest.mark.parametrize("rate", [0.3, 0.8])
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: "-".join(map(str, m.values())))
-def test_no_tensor_escapes_its_initial_scale(
-    model: dict[str, Any], rate: float, convention: str, member: Make
-) -> None:
+def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float, convention: str) -> None:
     """Within 5 standard errors, std/√(2n), of fan_in^-γ, and of a mean of zero; gains one, biases zero."""
-    config = member(init_rates=[rate], task=TASK, model=model | {"embedding_fan_in": convention})
+    config = small_member(init_rates=[rate], task=TASK, model=model | {"embedding_fan_in": convention})
     expected, found = expected_tensors(model), build([config], VOCAB)
     assert set(found) == set(expected)
     rates = model.get("tensor_init_rates", {})
@@ -91,10 +88,10 @@ def test_no_tensor_escapes_its_initial_scale(
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("rate", [0.3, 0.8])
-def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(rate: float, member: Make) -> None:
+def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(rate: float) -> None:
     """Within 6 standard errors of the standard deviation, 0.45 std/√n for a uniform, and of the mean."""
     model = {"kind": "transformer", "d_m": 400, "d_f": 1000, "d_k": 300, "n_layers": 1}
-    config = member(init_rates=[rate], model=model | {"biases": True, "bias_scale": 0.5}, task=TASK)
+    config = small_member(init_rates=[rate], model=model | {"biases": True, "bias_scale": 0.5}, task=TASK)
     found = build([config], VOCAB)
     fan_in = dict.fromkeys(("0.b_Q", "0.b_K", "0.b_V", "0.b_in", "b_U"), 400)
     for name, d_in in (fan_in | {"0.b_O": 300, "0.b_out": 1000}).items():
@@ -108,10 +105,8 @@ def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(rate: flo
 
 
 @pytest.mark.parametrize("model", MODELS[:4], ids=lambda m: m["kind"])
-def test_a_member_starts_alike_in_any_company_and_no_two_tensors_do(
-    model: dict[str, Any], member: Make
-) -> None:
-    members = [member(model=model, seeds=[s], init_rates=[g]) for s in (0, 5) for g in (0.3, 0.8)]
+def test_a_member_starts_alike_in_any_company_and_no_two_tensors_do(model: dict[str, Any]) -> None:
+    members = [small_member(model=model, seeds=[s], init_rates=[g]) for s in (0, 5) for g in (0.3, 0.8)]
     together = build(members, 48)
     for index, single in enumerate(members):
         alone = build([single], 48)

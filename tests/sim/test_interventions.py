@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import RunConfig, Trainer
+from sim import Trainer
 from sim.data.dataset import shuffled_within_combinations
+from tests.sim.conftest import small, small_member
 from theory import (
     Task,
     cosine_matrix,
@@ -21,8 +20,6 @@ from theory import (
     token_ratios,
 )
 from theory.arrays import FloatArray
-
-Make = Callable[..., RunConfig]
 
 
 @given(st.integers(0, 10_000))
@@ -59,10 +56,10 @@ def test_shuffled_labels_have_no_memory_of_their_keys() -> None:
 
 
 @pytest.mark.parametrize("width", [48, 60])
-def test_a_predicted_embedding_has_the_label_distributions_angles(width: int, small: Make) -> None:
+def test_a_predicted_embedding_has_the_label_distributions_angles(width: int) -> None:
     """Exactly, with at least as many columns as labels; and the scale that it would have been drawn with."""
     model = {"d_m": width, "d_f": 12, "initial_embedding": "label-distributions"}
-    member = small(model=model, dtype="float64", init_rates=[0.6]).members()[0]
+    member = small_member(model=model, dtype="float64", init_rates=[0.6])
     task = member.build_task()
     W_emb = Trainer([member]).parameters["W_emb"][0].numpy()
     ratios, table = token_ratios(task, held_out=True), label_table(task, held_out=True)
@@ -74,7 +71,7 @@ def test_a_predicted_embedding_has_the_label_distributions_angles(width: int, sm
     assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
 
 
-def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mapping(small: Make) -> None:
+def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mapping() -> None:
     """The same rows and the same scale; keys and noise keep their own."""
 
     def embedding(kind: str, seed: int = 0) -> FloatArray:
@@ -82,7 +79,7 @@ def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mappin
         return Trainer(config.members()).parameters["W_emb"][0].numpy()
 
     own, other = (embedding(kind) for kind in ("label-distributions", "shuffled-distributions"))
-    task = small().members()[0].build_task()
+    task = small_member().build_task()
     for mapping in task.mappings:
         anchors = [*mapping.anchors]
         np.testing.assert_array_equal(np.unique(own[anchors], axis=0), np.unique(other[anchors], axis=0))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from sim import MemberConfig, Run, RunConfig, find_runs, train_together
+from sim import MemberConfig, Run, find_runs, train_together
 from sim.runs.files import is_leftover
 from sim.runs.folder import read_config
-from tests.sim.conftest import NOISY_TASK
+from tests.run_folder import contents
+from tests.sim.conftest import NOISY_TASK, small
 
-Make = Callable[..., RunConfig]
 Tree = dict[str, bytes | None]
 FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
 
@@ -24,14 +24,9 @@ def _train(members: list[MemberConfig], out: Path, report: Callable[[Any], None]
     train_together(members, [out / member.name for member in members], resume=True, report=report)
 
 
-def _contents(out: Path) -> dict[str, bytes]:
-    """Return every number of the runs: metrics, snapshots, statistics, the last checkpoint's tensors."""
-    found: dict[str, bytes] = {}
-    for path in find_runs([out]):
-        assert Run.open(path).provenance["status"] == "complete"
-        files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
-        found |= {str(file.relative_to(out)): file.read_bytes() for file in files}
-    return found
+def _contents(out: Path) -> dict[str, dict[str, bytes]]:
+    """Return every number of the runs; one that is not complete cannot be opened."""
+    return {path.name: contents(Run.open(path).path) for path in find_runs([out])}
 
 
 @contextmanager
@@ -92,7 +87,7 @@ def _distinct(states: list[Tree]) -> list[Tree]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [[0], pytest.param([0, 1], marks=pytest.mark.long)], ids=len)
-def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_path: Path) -> None:
+def test_runs_killed_at_every_file_operation(seeds: list[int], tmp_path: Path) -> None:
     """Half-way through a write, before and after a rename, an unlinking and a new folder: all of them."""
     members = small(dtype="float64", snapshot_epochs=[2], task=NOISY_TASK, data=FRESH, seeds=seeds).members()
     unbroken = tmp_path / "unbroken"
@@ -114,7 +109,7 @@ def test_runs_killed_at_every_file_operation(seeds: list[int], small: Make, tmp_
 
 
 @pytest.mark.slow
-def test_overwriting_killed_at_every_file_operation(small: Make, tmp_path: Path) -> None:
+def test_overwriting_killed_at_every_file_operation(tmp_path: Path) -> None:
     """What is left is the old run, or a folder that both --overwrite and --resume make the new one of."""
     old, new = (small(epochs=2, dtype="float64", learning_rate=rate).members() for rate in (1e-2, 2e-2))
     unbroken = tmp_path / "unbroken"

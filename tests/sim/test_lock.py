@@ -6,7 +6,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +17,8 @@ import pytest
 from sim import RunConfig, train
 from sim.errors import BusyError
 from sim.runs.files import is_being_written, only_writer
+from tests.sim.conftest import small
 from theory import InputError
-
-Make = Callable[..., RunConfig]
 
 
 def _hold(path: Path, held: Any) -> None:
@@ -40,7 +39,7 @@ def holder(forked: Any, tmp_path: Path) -> Iterator[Any]:
     process.join()
 
 
-def test_a_second_process_is_refused_until_the_first_ends(holder: Any, small: Make, tmp_path: Path) -> None:
+def test_a_second_process_is_refused_until_the_first_ends(holder: Any, tmp_path: Path) -> None:
     refusal = r"gamma0.8_seed0': another process is writing it; wait"
     for options in ({}, {"resume": True}, {"overwrite": True}):
         with pytest.raises(InputError, match=refusal):
@@ -86,7 +85,7 @@ def _train_unprivileged(config: RunConfig, out: Path, resume: bool, said: Any) -
 
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read-only", "closed"])
-def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked: Any, small: Make) -> None:
+def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         out = Path(folder) / "out"

@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sim import Run, RunConfig, find_runs, train, train_together
+from sim import Run, find_runs, train, train_together
 from sim.runs.beginning import check_folder, open_folder
 from sim.runs.manifest import Manifest
+from tests.run_folder import change, every_file
+from tests.sim.conftest import small, small_member
 from theory import InputError
 
-Make = Callable[..., RunConfig]
 NAME = "gamma0.8_seed0"
 
 
-@pytest.fixture(scope="module")
-def made(small_once: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("made")
-    train(small_once, out)
-    return out / NAME
-
-
-@pytest.fixture
-def folder(made: Path, tmp_path: Path) -> Path:
-    """A complete run that a test may spoil."""
-    return Path(shutil.copytree(made, tmp_path / "out" / NAME))
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
-
-
-def _is_refused(folder: Path, words: str, small: Make, **options: bool) -> None:
-    before = contents(folder)
+def _is_refused(folder: Path, words: str, **options: bool) -> None:
+    before = every_file(folder)
     with pytest.raises(InputError, match=words):
         train(small(), folder.parent, **options)
-    assert contents(folder) == before
+    assert every_file(folder) == before
 
 
 @pytest.mark.parametrize(
@@ -54,40 +37,33 @@ def _is_refused(folder: Path, words: str, small: Make, **options: bool) -> None:
         ".anchorflow-tmp-mine",
     ],
 )
-def test_a_users_file_in_a_run_stays(name: str, folder: Path, small: Make) -> None:
+def test_a_users_file_in_a_run_stays(name: str, folder: Path) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("years of work")
-    _is_refused(folder, Path(name).name, small, overwrite=True)
-    _spoil_status(folder)
+    _is_refused(folder, Path(name).name, overwrite=True)
+    change(folder / "provenance.json", status="interrupted")
     assert train(small(), folder.parent, resume=True)
     assert (folder / name).read_text() == "years of work"
 
 
-def _spoil_status(folder: Path) -> None:
-    provenance = json.loads((folder / "provenance.json").read_text())
-    Manifest(folder).write("provenance.json", json.dumps(provenance | {"status": "interrupted"}))
-
-
 @pytest.mark.parametrize("name", ["metrics.jsonl", "snapshots/epoch_000002.safetensors", "manifest.json"])
-def test_a_file_that_was_changed_stays(name: str, folder: Path, small: Make) -> None:
+def test_a_file_that_was_changed_stays(name: str, folder: Path) -> None:
     (folder / name).write_text("{}\n")
-    _is_refused(folder, "not written by this program|not a list of checksums", small, overwrite=True)
+    _is_refused(folder, "not written by this program|not a list of checksums", overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["config.json", "manifest.json", "metrics.jsonl"])
 @pytest.mark.parametrize("content", ["3", "{}", '{"format_version": 1}', "\x00\xff"])
-def test_another_programs_folder_is_no_run(name: str, content: str, small: Make, tmp_path: Path) -> None:
+def test_another_programs_folder_is_no_run(name: str, content: str, tmp_path: Path) -> None:
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / name).write_text(content, encoding="latin-1")
     for options in ({}, {"overwrite": True}):
-        _is_refused(folder, "already exists|not written by this program|not a list", small, **options)
+        _is_refused(folder, "already exists|not written by this program|not a list", **options)
 
 
 @pytest.mark.parametrize("name", ["snapshots/thesis.tex", "metrics.jsonl", "config.json"])
-def test_what_appears_after_the_check_stays(
-    name: str, folder: Path, small: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_appears_after_the_check_stays(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def then_a_file_appears(path: Path, *args: Any, **options: Any) -> bool:
         exists = check_folder(path, *args, **options)
         (path / name).write_text("years of work")
@@ -95,13 +71,13 @@ def test_what_appears_after_the_check_stays(
 
     monkeypatch.setattr("sim.runs.beginning.check_folder", then_a_file_appears)
     with pytest.raises(InputError, match=name):
-        open_folder(folder, small().members()[0], overwrite=True)
+        open_folder(folder, small_member(), overwrite=True)
     assert (folder / name).read_text() == "years of work"
     assert sorted(path.name for path in folder.parent.iterdir() if path.is_dir()) == [folder.name]
 
 
 @pytest.mark.parametrize("lost", ["config.json", "provenance.json", "metrics.jsonl", "manifest.json"])
-def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder: Path, small: Make) -> None:
+def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder: Path) -> None:
     (folder / lost).unlink()
     assert find_runs(folder.parent) == [folder]
     with pytest.raises(InputError, match=rf"{lost} is missing"):
@@ -112,19 +88,19 @@ def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder
 
 
 @pytest.mark.parametrize("options", [{"overwrite": True}, {"resume": True}, {}])
-def test_nothing_is_written_through_a_link(options: dict[str, bool], folder: Path, small: Make) -> None:
+def test_nothing_is_written_through_a_link(options: dict[str, bool], folder: Path) -> None:
     """Not through one in the run folder's place."""
     link = folder.parent.parent / "other" / NAME
     link.parent.mkdir()
     link.symlink_to(folder)
-    before = contents(folder)
+    before = every_file(folder)
     with pytest.raises(InputError, match="is a link"):
         train(small(epochs=5), link.parent, **options)
-    assert contents(folder) == before
+    assert every_file(folder) == before
 
 
 @pytest.mark.parametrize("action", ["move", "delete", "lose its configuration"])
-def test_training_stops_when_its_folder_is_gone(action: str, small: Make, tmp_path: Path) -> None:
+def test_training_stops_when_its_folder_is_gone(action: str, tmp_path: Path) -> None:
     """At the next write; what the message says to do then works."""
     (member,) = small(epochs=9, evaluate_every=1).members()
     path, away = tmp_path / NAME, tmp_path / "away"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sim import Execution, MemberConfig, Run, RunConfig, train
+from sim import Execution, Run, train
 from sim.runs.run import is_complete
 from sim.training.engines import jobs_of
 from sim.training.schedule import has_ended
 from sim.training.session import train_together
-from tests.sim.conftest import make_small
+from tests.sim.conftest import small, small_member
 from theory import InputError
 
-Make = Callable[..., RunConfig]
 OPTIONS = {
     "dtype": "float64",
     "epochs": 40,
@@ -58,7 +56,7 @@ def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> 
     ],
 )  # fmt: skip
 def test_a_run_ends_one_doubling_after_the_last_set_was_fitted(
-    rows: list[tuple[float, float, float, float]], ended: bool, small: Make
+    rows: list[tuple[float, float, float, float]], ended: bool
 ) -> None:
     metrics = evaluations(*rows, rate=0.1)
     assert has_ended(small(epochs=10, patience=1.0).training, metrics) is ended
@@ -67,10 +65,10 @@ def test_a_run_ends_one_doubling_after_the_last_set_was_fitted(
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return train(make_small(**OPTIONS, patience=1.0), tmp_path_factory.mktemp("patience"))[0]
+    return train(small(**OPTIONS, patience=1.0), tmp_path_factory.mktemp("patience"))[0]
 
 
-def test_it_changes_no_weight_before_the_end(ended: Run, small: Make, tmp_path: Path) -> None:
+def test_it_changes_no_weight_before_the_end(ended: Run, tmp_path: Path) -> None:
     last = ended.snapshot_epochs[-1]
     assert 2 < last < 40
     assert last == ended.metrics[-1]["epoch"]
@@ -87,17 +85,15 @@ def test_it_changes_no_weight_before_the_end(ended: Run, small: Make, tmp_path: 
 
 
 @pytest.mark.parametrize("stop_after", [1, 30])
-def test_an_interrupted_run_ends_as_it_would_have(
-    stop_after: int, ended: Run, member: Callable[..., MemberConfig], tmp_path: Path
-) -> None:
-    config, left = member(**OPTIONS, patience=1.0), iter([False] * stop_after)
+def test_an_interrupted_run_ends_as_it_would_have(stop_after: int, ended: Run, tmp_path: Path) -> None:
+    config, left = small_member(**OPTIONS, patience=1.0), iter([False] * stop_after)
     assert train_together([config], [tmp_path / "cut"], stop=lambda: next(left, True)) == "interrupted"
     assert not is_complete(tmp_path / "cut")
     assert train_together([config], [tmp_path / "cut"], resume=True) == "complete"
     assert Run.open(tmp_path / "cut").metrics == ended.metrics
 
 
-def test_each_is_trained_apart_and_in_one_process(small: Make, tmp_path: Path) -> None:
+def test_each_is_trained_apart_and_in_one_process(tmp_path: Path) -> None:
     members = small(**OPTIONS, patience=1.0, seeds=[0, 1]).members()
     paths = [tmp_path / member.name for member in members]
     assert [len(job) for job in jobs_of(list(zip(members, paths, strict=True)), "cuda", 1)] == [1, 1]

@@ -12,7 +12,6 @@ from sim.data.prontoqa import ProntoQuestion, as_json_line
 from tests.sim.prontoqa_solver import parse, sentences, why_wrong
 from theory import InputError
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "prontoqa.jsonl"
 OURS = prontoqa_questions(1000, seed=1)
 
 

@@ -20,11 +20,10 @@ from sim.models.layers import Parameters
 from sim.runs import provenance
 from sim.runs.folder import RunFolder
 from sim.training import kernels
-from tests.sim.conftest import NOISY_TASK, make_small
+from tests.sim.conftest import NOISY_TASK, small, small_member
 from tests.sim.on_device import on_device
 from theory import InputError
 
-Make = Callable[..., RunConfig]
 DRAWN: dict[str, Any] = {
     "task": NOISY_TASK,
     "data": {"source": "draw", "n_sequences": 105, "fresh_noise": True},
@@ -39,7 +38,7 @@ DRAWN: dict[str, Any] = {
 
 def trainer(kind: str) -> Trainer:
     """Return two members with noise of their own in every epoch, whose steps are the host's or a device's."""
-    members = make_small(**DRAWN).members()
+    members = small(**DRAWN).members()
     return Trainer(members) if kind == "host" else on_device(members, "cpu")
 
 
@@ -121,7 +120,7 @@ def interrupt(config: RunConfig, out: Path, steps: int, **options: Any) -> list[
     return paths
 
 
-def test_evaluating_more_often_changes_no_weight(small: Make, tmp_path: Path) -> None:
+def test_evaluating_more_often_changes_no_weight(tmp_path: Path) -> None:
     often = {"evaluate_every": 1, "evaluations_per_epoch": 4}
     few, many = (
         train(small(dtype="float64", **options), tmp_path / str(len(options)))[0] for options in ({}, often)
@@ -136,7 +135,7 @@ def test_evaluating_more_often_changes_no_weight(small: Make, tmp_path: Path) ->
         assert line["epoch"] == pytest.approx(number / 4, abs=0.51 / per_epoch)
 
 
-def test_members_without_a_checkpoint_in_common_keep_their_progress(small: Make, tmp_path: Path) -> None:
+def test_members_without_a_checkpoint_in_common_keep_their_progress(tmp_path: Path) -> None:
     """One is at step 5, the other has not begun: together both would start from zero."""
     (first,) = interrupt(small(seeds=[0]), tmp_path, 5)
     before = {file: file.read_bytes() for file in first.glob("checkpoints/*")}
@@ -148,9 +147,7 @@ def test_members_without_a_checkpoint_in_common_keep_their_progress(small: Make,
     assert train_together(both[:1], paths[:1], resume=True) == "complete"
 
 
-def test_a_run_continued_by_other_code_names_both(
-    small: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_continued_by_other_code_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = {"dirty": False, "diff": None, "python": "3.11"}
     old = shared | {"commit": "a" * 40, "dirty": True, "diff": "+ a line", "versions": {"torch": "1"}}
     new = shared | {"commit": "b" * 40, "versions": {"torch": "2"}}
@@ -167,10 +164,8 @@ def test_a_run_continued_by_other_code_names_both(
     assert found | new == found
 
 
-def test_a_product_that_is_not_exact_here_is_not_taken_over(
-    small: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    member = small().members()[0]
+def test_a_product_that_is_not_exact_here_is_not_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = small_member()
     earlier = {"matmul": {"route": "bf16-named", "gflops": {}, "error": {"bf16-named": 1e-7}}}
     for error, taken in ((1e-7, True), (2.0**-9, False)):
         report = RouteReport("default", {}, {"default": 1e-7, "bf16-named": error})

@@ -7,35 +7,28 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sim import (
-    Run,
-    RunConfig,
-    train,
-    train_together,
-)
+from sim import Run, RunConfig, train, train_together
 from sim.config.run import make_run_config, sources
 from sim.runs.folder import read_config
-from sim.runs.manifest import Manifest
 from sim.training.engines.local import SIGNALS
+from tests.run_folder import change
+from tests.sim.conftest import small, small_member
 from theory import InputError, token_label_matrix
-
-Make = Callable[..., RunConfig]
 
 
 @pytest.fixture
-def run(small: Make, tmp_path: Path) -> Run:
+def run(tmp_path: Path) -> Run:
     return train(small(), tmp_path / "runs")[0]
 
 
-def test_a_run_folder_holds_what_it_should(run: Run, small: Make) -> None:
-    assert run.config == small().members()[0]
+def test_a_run_folder_holds_what_it_should(run: Run) -> None:
+    assert run.config == small_member()
     assert run.snapshot_epochs == (0, 2, 4)
     assert [line["epoch"] for line in run.metrics] == [0, 2, 4]
     assert set(run.metrics[0]["loss"]) == {"mem", "rsn_train", "rsn_test"}
@@ -66,7 +59,7 @@ def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
     np.testing.assert_allclose(run.token_label_matrix, expected, atol=1e-15)
 
 
-def test_a_run_remembers_where_its_settings_come_from(small: Make, tmp_path: Path) -> None:
+def test_a_run_remembers_where_its_settings_come_from(tmp_path: Path) -> None:
     """Also when it is continued with the configuration of its folder, which does not know."""
     told = make_run_config(dict(small()) | {"sources": {"model.d_m": "sibling"}}).members()
     asked = iter(range(100))
@@ -90,14 +83,9 @@ def test_a_run_remembers_where_its_settings_come_from(small: Make, tmp_path: Pat
 def test_another_versions_run_is_refused_by_name(
     name: str, key: str, value: Any, words: str, run: Run
 ) -> None:
-    _change(run.path / name, key, value)
+    change(run.path / name, **{key: value})
     with pytest.raises(InputError, match=words):
         Run.open(run.path)
-
-
-def _change(file: Path, key: str, value: object) -> None:
-    """Change a file as the program would."""
-    Manifest(file.parent).write(file.name, json.dumps(json.loads(file.read_text()) | {key: value}))
 
 
 def test_a_missing_run_and_a_missing_snapshot_are_named(run: Run, tmp_path: Path) -> None:
@@ -114,7 +102,7 @@ def _train_slowly(config: RunConfig, out: Path, begun: Any) -> None:
     train(config, out, report=lambda _: (begun.set(), time.sleep(0.05)))
 
 
-def test_ctrl_c_loses_nothing(forked: Any, small: Make, tmp_path: Path) -> None:
+def test_ctrl_c_loses_nothing(forked: Any, tmp_path: Path) -> None:
     """Interrupt a run from outside, resume it, and compare with an unbroken one, bit for bit."""
     config = small(epochs=60, evaluate_every=5, snapshot_epochs=[], checkpoint_every=1000)
     begun = forked.Event()
@@ -135,7 +123,7 @@ def test_ctrl_c_loses_nothing(forked: Any, small: Make, tmp_path: Path) -> None:
     np.testing.assert_array_equal(resumed.embedding(60), unbroken.embedding(60))
 
 
-def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Path) -> None:
+def test_a_diverged_run_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
     options = {"optimizer": "sgd", "weight_decay": 0.01, "clip_norm": 0.0, "dtype": "float32"}
     wild = small(learning_rate=1e30, seeds=[0, 1], **options)
     with pytest.raises(InputError, match=r"diverged at step \d+.*smaller training.learning_rate"):
@@ -149,7 +137,7 @@ def test_a_diverged_run_says_so_and_keeps_what_it_has(small: Make, tmp_path: Pat
 @pytest.mark.parametrize("unfinished", [False, True])
 def test_what_is_left_of_an_unfinished_run_is_read_on_request_alone(run: Run, unfinished: bool) -> None:
     told = f"run = {str(run.path)!r}: not finished"
-    _change(run.path / "provenance.json", "status", "interrupted")
+    change(run.path / "provenance.json", status="interrupted")
     if unfinished:
         assert Run.open(run.path, unfinished=True).metrics == run.metrics
         (run.path / "metrics.jsonl").unlink()  # As before the first evaluation.

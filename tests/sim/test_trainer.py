@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer, estimate, label_logits, train_together
+from sim import MemberConfig, Trainer, estimate, label_logits, train_together
 from sim.data.dataset import TaskDataset
 from sim.seeds import torch_stream
 from sim.training import trainer as module
 from sim.training.schedule import learning_rate
-from tests.sim.conftest import NOISY_TASK
+from tests.sim.conftest import NOISY_TASK, small, small_member
 from theory import InputError
 
-Make = Callable[..., RunConfig]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4}
 KINDS: dict[str, dict[str, Any]] = {
     "emb-mlp": {"kind": "emb-mlp", "d_m": 8, "d_f": 12},
@@ -72,9 +71,9 @@ def plain_run(member: MemberConfig, epochs: int) -> tuple[Trainer, dict[str, tor
     ],
     ids=["adamw, frozen", "sgd", "full batch", "one-layer", "post", "pre"],
 )
-def test_steps_are_those_of_a_plain_loop(options: dict[str, Any], small: Make) -> None:
+def test_steps_are_those_of_a_plain_loop(options: dict[str, Any]) -> None:
     """In float64. A keys' bias has no gradient but rounding, which AdamW makes steps of 5e-12."""
-    member = small(dtype="float64", init_rates=[0.3], **options).members()[0]
+    member = small_member(dtype="float64", init_rates=[0.3], **options)
     trainer, plain = plain_run(member, 3)
     for name, weight in plain.items():
         torch.testing.assert_close(trainer.parameters[name][0], weight.detach(), rtol=1e-10, atol=1e-10)
@@ -85,7 +84,7 @@ def test_steps_are_those_of_a_plain_loop(options: dict[str, Any], small: Make) -
 
 
 @every_kind
-def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any], small: Make) -> None:
+def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any]) -> None:
     """After 30 steps in float64, with different γ, seeds, learning rates, weight decays; one diverges."""
     members = small(dtype="float64", init_rates=[0.3, 0.8], seeds=[0, 1], model=model, **SCHEDULE).members()
     for index, changes in ((1, {"learning_rate": 3e-4, "weight_decay": 0.2}), (2, {"weight_decay": 0.0})):
@@ -112,7 +111,7 @@ def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any], smal
 
 @pytest.mark.parametrize(("loss", "norm"), [(math.nan, 1.0), (1.0, math.inf)])
 def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
-    loss: float, norm: float, small: Make, monkeypatch: pytest.MonkeyPatch
+    loss: float, norm: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = Trainer(small().members())
     batch = trainer.batches.at(0)
@@ -126,7 +125,7 @@ def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
 
 
 @pytest.mark.parametrize("model", [KINDS["emb-mlp"], KINDS["post"]], ids=["emb-mlp", "post"])
-def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any], small: Make) -> None:
+def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any]) -> None:
     """Of each member by its own weights; sampling, chunks and data sets change nothing else."""
     options = {
         "dtype": "float64",
@@ -150,7 +149,7 @@ def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any]
     assert len(set(seen)) > 2
 
 
-def test_sampled_rows_are_a_uniform_draw_of_each_data_set(small: Make) -> None:
+def test_sampled_rows_are_a_uniform_draw_of_each_data_set() -> None:
     """Over 60 seeds every row is taken as often as chance has it: within 5 standard errors of a binomial."""
     most, counts = 9, dict[str, torch.Tensor]()
     members = small(seeds=list(range(60)), evaluation_size=most).members()
@@ -166,7 +165,7 @@ def test_sampled_rows_are_a_uniform_draw_of_each_data_set(small: Make) -> None:
         assert ((count - 60 * share).abs() <= 5 * math.sqrt(60 * share * (1 - share)) + 1e-6).all()
 
 
-def test_no_two_random_streams_of_a_run_are_one(small: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_two_random_streams_of_a_run_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
     def stream(seed: int, name: str) -> torch.Generator:
@@ -181,7 +180,7 @@ def test_no_two_random_streams_of_a_run_are_one(small: Make, monkeypatch: pytest
     assert len(set(starts)) == len(starts)
 
 
-def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
+def test_fresh_noise_draws_every_epoch_anew() -> None:
     """Keys, anchors, labels and numbers per combination stay; noise and positions change."""
     data = {"source": "draw", "n_sequences": 700, "fresh_noise": True}
     trainer = Trainer(small(task=NOISY_TASK, data=data, seeds=[0, 1]).members())
@@ -208,24 +207,22 @@ def test_fresh_noise_draws_every_epoch_anew(small: Make) -> None:
 @pytest.mark.parametrize(
     ("members", "argument"),
     [
-        (lambda small: [*small().members(), *small(clip_norm=2.0).members()], "members"),
-        (lambda small: [*small().members(), *small(data={"table_seed": 3}).members()], "members"),
-        (lambda small: small(seeds=[0, 1], patience=1.0).members(), "training.patience"),
-        (lambda small: small(frozen=["W_em"]).members(), "training.frozen"),
-        (lambda small: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
-        (lambda _: [], "members"),
-        (lambda _: np.array(3), "members"),
+        (lambda: [*small().members(), *small(clip_norm=2.0).members()], "members"),
+        (lambda: [*small().members(), *small(data={"table_seed": 3}).members()], "members"),
+        (lambda: small(seeds=[0, 1], patience=1.0).members(), "training.patience"),
+        (lambda: small(frozen=["W_em"]).members(), "training.frozen"),
+        (lambda: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
+        (list, "members"),
+        (lambda: np.array(3), "members"),
     ],
 )
-def test_members_that_make_no_trainer_are_refused(
-    members: Callable[[Make], Any], argument: str, small: Make
-) -> None:
+def test_members_that_make_no_trainer_are_refused(members: Callable[[], Any], argument: str) -> None:
     with pytest.raises(InputError) as refused:
-        Trainer(members(small))
+        Trainer(members())
     assert refused.value.argument == argument
 
 
-def test_subnormal_numbers_are_zero_while_a_run_trains(small: Make, tmp_path: Path) -> None:
+def test_subnormal_numbers_are_zero_while_a_run_trains(tmp_path: Path) -> None:
     """Moments of a unit that no longer answers decay below 1e-38, where a processor is slow."""
     found: list[float] = []
 
@@ -238,9 +235,7 @@ def test_subnormal_numbers_are_zero_while_a_run_trains(small: Make, tmp_path: Pa
     assert float(torch.tensor([1e-40]) * 1) > 0
 
 
-def test_runs_are_expected_to_take_their_steps_and_evaluations(
-    small: Callable[..., RunConfig], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_are_expected_to_take_their_steps_and_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that a step moves by 2 s and an evaluation by 10 s."""
     clock: Any = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
 

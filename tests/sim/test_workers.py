@@ -8,26 +8,24 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sim import MemberConfig, Progress, Run, RunConfig, train_members
+from sim import MemberConfig, Progress, Run, train_members
 from sim.errors import UnfinishedRunsError
 from sim.runs.files import lock_file
 from sim.training.engines import local
 from tests.processes import command, group, is_empty
-from tests.sim.conftest import TRANSFORMER
+from tests.run_folder import contents
+from tests.sim.conftest import TRANSFORMER, small
 from tests.tiny_task import TASK, TINY
 from theory import InputError
 
-Make = Callable[..., RunConfig]
-
 
 @pytest.fixture
-def members(small: Make) -> list[MemberConfig]:
+def members() -> list[MemberConfig]:
     """Two kinds of model, float64 so that equal configurations give equal bytes."""
     common = {"dtype": "float64", "epochs": 30, "snapshot_epochs": [7]}
     mlp = small(seeds=[0, 1], **common).members()
@@ -37,13 +35,6 @@ def members(small: Make) -> list[MemberConfig]:
 
 def _paths(members: list[MemberConfig], out: Path) -> list[Path]:
     return [out / member.name for member in members]
-
-
-def _contents(path: Path) -> dict[str, bytes]:
-    """Return what a finished run has learned; its checkpoints and provenance hold times too."""
-    assert Run.open(path).provenance["status"] == "complete"
-    files = [path / "metrics.jsonl", path / "statistics.safetensors", *path.glob("snapshots/*")]
-    return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
 def _workers() -> list[int]:
@@ -74,7 +65,7 @@ def test_runs_of_killed_workers_continue_in_others(
     assert not _workers()
     whole = _paths(members, tmp_path / "whole")
     train_members(members, whole)
-    assert [_contents(path) for path in paths] == [_contents(path) for path in whole]
+    assert [contents(Run.open(path).path) for path in paths] == [contents(path) for path in whole]
 
 
 @pytest.mark.usefixtures("forked_workers")
@@ -122,9 +113,7 @@ def test_a_signal_while_workers_start_leaves_no_process(
 
 @pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("workers", [2, 3])
-def test_as_many_processes_train_as_there_are_workers_and_no_more(
-    workers: int, small: Make, tmp_path: Path
-) -> None:
+def test_as_many_processes_train_as_there_are_workers_and_no_more(workers: int, tmp_path: Path) -> None:
     """Counted where they hold the runs' locks: at no epoch are more held than there are workers."""
     members, held = small(seeds=range(6), epochs=20, evaluate_every=1).members(), set[int]()
     paths, told = _paths(members, tmp_path), list[Progress]()

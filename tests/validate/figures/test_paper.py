@@ -28,8 +28,7 @@ from validate.observe.times import common_early
 from validate.observe.times import early_epoch as when_early
 from validate.report.figures import paper_figures
 
-ROOT = Path(__file__).resolve().parents[3]
-GALLERY, PAGE = ROOT / "docs" / "gallery", ROOT / "docs" / "howto" / "extend.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "extend.md"
 NUMBERS = sorted(FIGURES)
 
 
