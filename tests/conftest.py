@@ -108,6 +108,13 @@ def forked() -> Any:
 
 
 @pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def one_paper_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports draw one figure of the paper; tests/validate/figures and test_report draw them all."""
     from validate.figures.paper import FIGURES

@@ -12,10 +12,7 @@ import pytest
 import sim
 from tests.docs.pages import blocks, follow
 
-
-@pytest.fixture(autouse=True)
-def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_advise(capsys: pytest.CaptureFixture[str]) -> None:

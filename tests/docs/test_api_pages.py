@@ -63,10 +63,7 @@ def test_every_public_function_has_an_example() -> None:
     "page",
     [pytest.param(page, marks=[pytest.mark.long] if page in SLOW else []) for page in PAGES if blocks(page)],
 )
-def test_examples_print_what_the_page_says(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_examples_print_what_the_page_says(page: str, here: Path) -> None:
     source = "\n".join(blocks(page))
     test = doctest.DocTestParser().get_doctest(source, {}, page, f"docs/api/{page}.md", 0)
     report: list[str] = []

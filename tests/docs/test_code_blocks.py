@@ -11,6 +11,7 @@ import sim
 from tests.docs.pages import PAGES, blocks
 from validate.cli import main
 
+pytestmark = pytest.mark.usefixtures("here")
 OWN_TEST = {
     "README.md": "tests/docs/test_readme.py",
     "docs/corpus.md": "tests/docs/test_corpus_page.py",
@@ -45,11 +46,6 @@ OTHERS = [page for page in PAGES if blocks(page, "python") and page not in {*OWN
 
 def execute(page: str) -> None:
     exec(compile("\n".join(blocks(page, "python")), page, "exec"), {"__name__": "page"})
-
-
-@pytest.fixture(autouse=True)
-def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_attention_is_read_as_the_engines_page_says() -> None:

@@ -23,10 +23,7 @@ DATA = ROOT.parent / "shared" / "data"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_pictures")
-def test_every_command_runs_from_an_empty_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_command_runs_from_an_empty_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = follow(
         "docs/corpus.md",
         capsys,

@@ -34,17 +34,14 @@ def _registered(_importable: None) -> None:
 
 
 @pytest.mark.usefixtures("_importable")
-def test_the_pages_code_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_pages_code_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (DOCS / "howto" / "extend.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(code, {})
     said = capsys.readouterr().out
     assert "rsn_test" in said
     assert said.endswith("fails\n")
-    assert (tmp_path / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+    assert (here / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
 
 
 @pytest.mark.usefixtures("_registered")

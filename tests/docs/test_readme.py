@@ -26,18 +26,17 @@ def _printed(text: str) -> list[list[float]]:
 
 
 def test_the_example_has_ten_lines_and_prints_the_cosines_of_its_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One epoch stands for the twenty, which the long suite trains."""
     assert len([line for line in _example().splitlines() if line]) <= 10
-    monkeypatch.chdir(tmp_path)
     code, times = re.subn(r"\b20\b", "1", _example())
     assert times == 2
     exec(compile(code, "README.md", "exec"), {})
     predicted, observed = _printed(capsys.readouterr().out)
     shapes = label_distribution(Task.paper(length=3), [*range(11, 21)], held_out=True)
     shapes = shapes - shapes.mean(axis=1, keepdims=True)
-    vectors = Run.open(tmp_path / "runs" / "readme" / "gamma0.8_seed0").embedding(1)[11:21]
+    vectors = Run.open(here / "runs" / "readme" / "gamma0.8_seed0").embedding(1)[11:21]
     for row, rows in ((predicted, shapes), (observed, vectors)):
         wanted = rows @ rows[4] / np.linalg.norm(rows, axis=1) / np.linalg.norm(rows[4])
         np.testing.assert_allclose(row, wanted, atol=0.0051)

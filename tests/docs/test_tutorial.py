@@ -15,9 +15,8 @@ PAGE = "docs/tutorial.md"
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_every_command_runs_from_an_empty_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sim.training.execution.default_workers", lambda: 1)
     ended = follow(PAGE, capsys)
     said = {command: out for command, (_, out) in ended.items()}
@@ -31,9 +30,9 @@ def test_every_command_runs_from_an_empty_folder(
     alone = said["anchorflow compare runs/mine/gamma0.8_seed0"]
     assert "undecided" in alone
     assert "what is missing is there already; include it: anchorflow compare runs/mine\n" in alone
-    assert (tmp_path / "runs" / "mine-report" / "report.html").exists()
-    assert (tmp_path / "my_figure.png").stat().st_size > 10_000
-    assert (tmp_path / "metrics.csv").read_text().startswith("run,model,init_rate,seed,")
+    assert (here / "runs" / "mine-report" / "report.html").exists()
+    assert (here / "my_figure.png").stat().st_size > 10_000
+    assert (here / "metrics.csv").read_text().startswith("run,model,init_rate,seed,")
 
 
 def numberless(text: str) -> str:

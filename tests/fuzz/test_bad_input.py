@@ -20,10 +20,7 @@ from theory import InputError
 
 @pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 @pytest.mark.parametrize("package", ["theory", "sim", "validate"])
-def test_every_public_callable_has_a_valid_call(
-    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_public_callable_has_a_valid_call(package: str, here: Path) -> None:
     for function, arguments in valid_calls(package).values():
         function(**arguments)
 

@@ -35,9 +35,8 @@ TOY_WORDS = 12
 
 
 @pytest.fixture
-def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+def language(here: Path) -> Make:
     """Make a member on two toy corpora; keywords change its task."""
-    monkeypatch.chdir(tmp_path)
     Path("toy.txt").write_text("\n\n".join(toy_documents(60)))
     Path("rare.jsonl").write_text("".join(json.dumps({"text": f"a dog {i}."}) + "\n" for i in range(50)))
 

@@ -100,10 +100,9 @@ def test_a_run_folder_is_refused_before_the_work(
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_prediction_is_replaced_and_a_task_file_is_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Twice into its own folder; once into that of the task, under the name that it writes."""
-    monkeypatch.chdir(tmp_path)
     task = TASK.format("sum")
     Path("task.toml").write_text(task)
     for _ in range(2):

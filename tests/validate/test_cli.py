@@ -132,17 +132,15 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
 def test_bad_input_is_one_sentence_and_exit_code_2(
     line: str,
     words: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    here: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """And nothing is begun."""
-    monkeypatch.chdir(tmp_path)
     assert main(line.split()) == 2
     error = capsys.readouterr().err.strip()
     assert error.count("\n") == 0
     assert all(word in error for word in words), error
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 def test_the_runs_in_a_folder_go_on_without_their_configuration(

@@ -23,10 +23,9 @@ COMMANDS = [
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_toy(tmp_path)
-    (tmp_path / "task.toml").write_text(TASK)
-    monkeypatch.chdir(tmp_path)
+def files(here: Path) -> None:
+    write_toy(here)
+    (here / "task.toml").write_text(TASK)
 
 
 @pytest.fixture

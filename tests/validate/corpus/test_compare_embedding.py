@@ -177,8 +177,7 @@ def test_more_rows_than_tokens_are_padding_only_if_said_so() -> None:
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def files(here: Path) -> None:
     Path("text.safetensors").write_text("no tensors")
     safetensors.torch.save_file({"a": torch.ones(3), "b.weight": torch.ones(V, 2)}, "model.safetensors")
 
@@ -209,11 +208,8 @@ def test_what_cannot_be_compared_is_refused(embedding: Any, settings: dict[str, 
         comparison(embedding, **settings)
 
 
-def test_the_command_says_what_the_function_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_what_the_function_returns(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By a tensor's name, or the matrix with a usual one: then the rows of the text are found."""
-    monkeypatch.chdir(tmp_path)
     Path("toy.txt").write_text("\n\n".join(toy_documents(200)))
     tensors = {"W_E": C @ np.linalg.qr(NOISE[:, :1] @ NOISE[:, :1].T + np.eye(V))[0], "noise": NOISE}
     safetensors.numpy.save_file(tensors, "model.safetensors")

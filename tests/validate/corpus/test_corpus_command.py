@@ -18,10 +18,9 @@ from validate.corpus.prediction import TOO_RARE
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def toy(here: Path) -> Path:
     Path("toy.txt").write_text("\n\n".join(toy_documents(400)))
-    return tmp_path
+    return here
 
 
 def test_json_says_what_the_theory_says(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,10 +97,9 @@ def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named() -> No
 
 
 def test_hostile_tokens_are_text_in_tables_figures_and_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Control characters, markup and mathematics of TeX: no raw byte of them, and well-formed XML."""
-    monkeypatch.chdir(tmp_path)
     hostile = ["\x1b", "\x07", "\x85", "\ufffe", "\u202e", "<", "&", "$"]
     Path("a.txt").write_text("\n\n".join(f"dog {a} cat {b}" for a in hostile for b in hostile), "utf-8")
     command = ["corpus", "predict", "a.txt", "--top", "12", "--out", "out"]

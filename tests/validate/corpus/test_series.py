@@ -128,9 +128,8 @@ def test_steps_are_the_numbers_that_differ() -> None:
 
 
 def test_the_command_prints_one_table_and_writes_one_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], blank_pictures: Any
+    here: Path, capsys: pytest.CaptureFixture[str], blank_pictures: Any
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
     command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]

@@ -204,15 +204,14 @@ def _restored() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_restored")
 def test_the_pages_own_figure_is_drawn_by_command_and_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     own = ModuleType("own")
     monkeypatch.setitem(sys.modules, "own", own)
     section = PAGE.read_text().split("## A figure of your own")[1].split("\n## ")[0]
     for block in re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL):
         exec(block, own.__dict__)
-    assert (tmp_path / "figures" / "fig101_norms.png").stat().st_size > 5000
+    assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
     assert main(["figures", "101", "--out", "other"]) == 0
     with pytest.raises(InputError, match="already; take another number"):
         paper_figure(101, "Second")(FIGURES[3].build)

@@ -25,11 +25,10 @@ SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "1", "--workers
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def texts(here: Path) -> Path:
     Path("questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(40)))
     Path("toy.txt").write_text("\n".join(toy_documents(50)))
-    return tmp_path
+    return here
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -127,10 +126,7 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
 
 
 @pytest.mark.long
-def test_the_demo_runs_from_an_empty_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_demo_runs_from_an_empty_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus", "demo", "--json"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)
     assert {line["corpus"] for line in found["losses"]} == {"questions", "toy-facts"}
