@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,8 +121,9 @@ def compare_series(
     """
     if not checkpoints:
         raise InputError("checkpoints", [], "none", "name at least one")
-    named = [str(c) if isinstance(c, (str, os.PathLike)) else getattr(c, "name", "") for c in checkpoints]
-    opened = sorted(zip(steps_of(named), map(Checkpoint, checkpoints), strict=True), key=lambda each: each[0])
+    found = [Checkpoint(checkpoint) for checkpoint in checkpoints]
+    steps = steps_of([checkpoint.name for checkpoint in found])
+    opened = sorted(zip(steps, found, strict=True), key=lambda each: each[0])
     V = len(opened[0][1].matrix(tensor))
     rng = np.random.default_rng(seed)
     corpora = counts_and_controls(corpus, V, padded, controls, rng)

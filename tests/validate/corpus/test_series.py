@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,10 @@ def test_the_command_prints_one_table_and_writes_one_figure(
     assert {file.name for file in Path("out/figures").iterdir()} == {"series.png", "series.svg"}
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == written
+    one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
+    for arguments, told in ((one, "is for --checkpoints"), (["--checkpoints", "."], "fits no file")):
+        assert main([*command[:3], *arguments]) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_what_is_no_series_is_refused(tmp_path: Path) -> None:
@@ -155,5 +160,7 @@ def test_what_is_no_series_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=rf"^{argument} = .*; "):
             compare_series(paths, CORPUS)
+    with tempfile.TemporaryFile() as file, pytest.raises(InputError, match="not a safetensors file"):
+        compare_series([file], CORPUS)  # Its name is a number.
     with pytest.raises(InputError, match="not a safetensors file"):
         read_embedding(tmp_path / "short.safetensors", "big")

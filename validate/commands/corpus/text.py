@@ -146,10 +146,14 @@ def embedding(options: Embedding) -> int:
     from validate.terminal.tables import print_json, print_table, say
 
     if options.checkpoint is not None:
+        if options.out is not None:
+            raise InputError("out", str(options.out), "is for --checkpoints", "leave it out: one is printed")
         revisions = [options.checkpoint]
     else:
         pattern = Path(options.checkpoints)
-        revisions = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+        # A pattern without a name, as "." or "/", fits no file; pathlib refuses it.
+        fits = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))) if pattern.name else ()
+        revisions = sorted(fits)
     if not revisions:
         raise InputError("--checkpoints", options.checkpoints, "matches no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
