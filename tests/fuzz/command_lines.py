@@ -53,10 +53,7 @@ OPTIONS = {
     "figures": ("", "--runs", "--out", "--format"),
     "predict": ("", "--task", "--out"),
     "study": ("", "--root", "--kept", "--workers"),
-    "sweep": (
-        *("", "--out", "--engine", "--workers", "--scheduler", "--slurm", "--device"),
-        *("--maximise", "--budget-steps"),
-    ),
+    "sweep": ("", "--out", "--engine", "--workers", "--scheduler", "--slurm", "--device"),
     "train": (
         *("", "--preset", "--task", "--device", "--kernels", "--workers", "--init-rates", "--seeds"),
         *("--engine", "--scheduler", "--slurm"),
