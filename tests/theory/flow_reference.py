@@ -58,10 +58,15 @@ class Example:
     trains: np.ndarray
     mapping: np.ndarray
 
+    @property
+    def training(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sequences that are not held out, and their labels."""
+        return self.sequences[self.trains], self.labels[self.trains]
 
-def small_example(length: int = 3, seed: int = 0) -> Example:
+
+def small_example(length: int = 3) -> Example:
     task = small_task(length)
-    tables = draw_tables(task, np.random.default_rng(seed))
+    tables = draw_tables(task, np.random.default_rng(0))
     everything = enumerate_population(task)
     labels = labels_of(task, everything, tables)
     return Example(

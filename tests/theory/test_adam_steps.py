@@ -17,16 +17,12 @@ ROUNDING = 1e-12
 SETTINGS = AdamSettings(rate=1e-2, weight_decay=0.1)
 
 
-def training(example):
-    return example.sequences[example.trains], example.labels[example.trains]
-
-
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 @pytest.mark.parametrize("length", [3, pytest.param(4, marks=pytest.mark.long)])
 def test_both_moments_are_those_of_every_sequence_by_itself(activation, length, record_error):
     example, initial = small_example(length), parameters(scale=0.5)
     model = TorchModel(initial, activation)
-    single = [model.descent(x[None], y[None]) for x, y in zip(*training(example), strict=True)]
+    single = [model.descent(x[None], y[None]) for x, y in zip(*example.training, strict=True)]
     moments = GradientNoise(example.population).moments(initial.matrices, activation)
     for k, gradients in enumerate(map(np.array, zip(*single, strict=True))):
         error = relative(moments.square[k], (gradients**2).mean(axis=0))
@@ -61,7 +57,7 @@ def test_full_batch_steps_are_those_of_torch(activation, record_error):
     model = TorchModel(initial, activation)
     moments = [[torch.zeros_like(w) for w in model.weights] for _ in range(2)]
     for step in range(1, 31):
-        gradients = torch.autograd.grad(model.loss(*training(example)), model.weights)
+        gradients = torch.autograd.grad(model.loss(*example.training), model.weights)
         take_torch_step(model.weights, gradients, moments, step)
     keep = ("W_emb", "W1", "W2")
     ours = adam_steps(example.population, initial, [0, 30], SETTINGS, activation=activation, keep=keep)
@@ -79,7 +75,7 @@ def test_full_batch_steps_are_those_of_torch(activation, record_error):
 
 def drawn_run(example, initial, steps, seed, *, size, settings, fresh):
     """Train on batches of whole epochs or on fresh ones, linear: the embedding's displacement."""
-    sequences, labels = training(example)
+    sequences, labels = example.training
     d, rng = example.population.vocab_size, np.random.default_rng(seed)
     counts, targets = np.zeros((len(labels), d)), np.eye(d)[labels]
     np.add.at(counts, (np.arange(len(labels))[:, None], sequences), 1.0)

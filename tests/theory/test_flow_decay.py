@@ -41,10 +41,9 @@ def followed(velocity, initial):
 @pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
 def test_the_exact_flow_against_autograd(activation, record_error):
     example, initial = small_example(), parameters(scale=0.4)
-    train = example.sequences[example.trains], example.labels[example.trains]
 
     def velocity(weights):
-        return TorchModel(EmbMLPParameters(*weights), activation).descent(*train)
+        return TorchModel(EmbMLPParameters(*weights), activation).descent(*example.training)
 
     truth = followed(velocity, initial)
     options = {"activation": activation, "weight_decay": DECAY, "keep": ALL}

@@ -73,10 +73,9 @@ def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 def test_the_error_of_proposition_1_is_cubic_or_where_the_activation_bends_square(activation, record_error):
     example, scales, errors = small_example(), [0.001, 0.005, 0.0075, 0.01125], []
-    train = example.sequences[example.trains], example.labels[example.trains]
     for eps in scales:
         weights = parameters(scale=1.0).scaled(eps)
-        truth = TorchModel(weights, activation).descent(*train)[0]
+        truth = TorchModel(weights, activation).descent(*example.training)[0]
         errors.append(relative(frozen_direction(C, weights), truth))
     # One further power of a scale near 0.01 with a coefficient up to ten tilts the slope by < 0.1.
     assert slope(scales[1:], errors[1:]) == pytest.approx(2 if activation is BENT else 3, abs=0.1)

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, small_example
-from theory import (
-    EXACT,
-    IDENTITY,
-    EmbMLPParameters,
-    population_flow,
-)
+from theory import EXACT, IDENTITY, EmbMLPParameters, population_flow
 from theory.flows.gradient import losses, population_field, token_gradient
 from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
@@ -22,10 +17,8 @@ GRADIENT_ROUNDING = 1e-12
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 @pytest.mark.parametrize("length", [3, 4])
 def test_lemma_2_is_the_gradient_of_the_real_model(activation, length, record_error):
-    example = small_example(length)
-    initial = parameters()
-    train = example.sequences[example.trains], example.labels[example.trains]
-    truth = TorchModel(initial, activation).descent(*train)
+    example, initial = small_example(length), parameters()
+    truth = TorchModel(initial, activation).descent(*example.training)
     ours = population_field(example.population, activation)(initial.matrices)
     errors = [relative(a, b) for a, b in zip(ours, truth, strict=True)]
     record_error("Lemma 2", errors[0])
@@ -45,8 +38,8 @@ def test_labels_that_one_factor_rules_out_are_not_lost():
     B[keys, :2] += [1000, -1000]
     B[anchors] -= 450
     B[anchors, :2] += [-550, 450]
-    train = example.sequences[example.trains], example.labels[example.trains]
-    truth = TorchModel(EmbMLPParameters(B, np.eye(20), np.eye(20)), IDENTITY).descent(*train)[0]
+    model = TorchModel(EmbMLPParameters(B, np.eye(20), np.eye(20)), IDENTITY)
+    truth = model.descent(*example.training)[0]
     assert relative(token_gradient(example.population, B), truth) < GRADIENT_ROUNDING
 
 

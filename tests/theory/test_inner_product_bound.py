@@ -8,26 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from tests.theory.test_theorem1 import roomy, unit_rate
+from tests.theory.test_theorem1 import largest_difference, roomy, unit_rate
 from theory import (
     gaussian_embedding,
     gaussian_shape,
     inner_product_bound,
-    inner_product_difference,
     label_distribution_embedding,
     normal_distance,
 )
 
 SKEWED = (5, 1, -2, -8)
-
-
-def seen(task):
-    """The left side of (13) without noise, C1 = 1, over all pairs of anchors."""
-    rows = [
-        f(task, task.reasoning_anchors, learning_rate=unit_rate(task))
-        for f in (gaussian_embedding, label_distribution_embedding)
-    ]
-    return float(np.abs(inner_product_difference(*rows)).max())
 
 
 def bound(task, **options):
@@ -58,7 +48,7 @@ def normal_is_possible(task):
 @given(tasks)
 def test_no_pair_passes_the_bound_for_any_keys_and_shifts(task):
     # A few hundred products of order 1/σ: rounding below 1e-14.
-    assert seen(task) <= bound(task).shape + 1e-14
+    assert largest_difference(task) <= bound(task).shape + 1e-14
     for anchor in task.reasoning_anchors:
         assert normal_distance(task, anchor).l2 <= distance_bound(task) + 1e-14
 
@@ -91,12 +81,12 @@ def test_bound_holds_and_is_tight_where_q_is_large(name):
     for q in (64, 256):
         task = roomy(*LARGE[name], q)
         found = bound(task, init_rate=0.8)
-        assert seen(task) <= found.shape
+        assert largest_difference(task) <= found.shape
         assert normal_distance(task, 0).l2 <= distance_bound(task)
     # The leading constants are those of the expansion; what is lost on top falls with q.
     assert found.shape < 2 * found.shape_leading
     assert found.noise < 2 * found.noise_leading
-    assert seen(task) == pytest.approx(found.shape_leading, rel=0.02)
+    assert largest_difference(task) == pytest.approx(found.shape_leading, rel=0.02)
     z_leading = found.noise_leading / found.noise * distance_bound(task)
     assert normal_distance(task, 0).l2 == pytest.approx(z_leading, rel=0.03)
 

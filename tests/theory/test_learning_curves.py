@@ -41,25 +41,29 @@ ORDERS = 2
 BATCH, CLIP = 12, 0.5
 
 
-def tiny_task() -> Task:
-    mappings = [
+TASK = Task(
+    keys=range(10, 18),
+    mappings=[
         Mapping([1, 2, 3], Lookup(), "memory"),
         Mapping([4, 5, 6], Sum(), "reasoning", [(4, 5), (5, 4)]),
-    ]
-    return Task(keys=range(10, 18), mappings=mappings, n_anchors=2, length=3, vocab_size=32)
+    ],
+    n_anchors=2,
+    length=3,
+    vocab_size=32,
+)
+RNG = np.random.default_rng(3)
+TABLES = draw_tables(TASK, RNG)
+START = EmbMLPParameters.draw(TASK.vocab_size, d_m=12, d_f=24, init_rate=0.5, rng=RNG)
+POPULATION = count_population(TASK, TABLES)
+EVERYTHING = enumerate_population(TASK)
+LABELS = labels_of(TASK, EVERYTHING, TABLES)
+TRAINED_ON = ~EVERYTHING.held_out
 
 
-def start_of(task: Task, rng: np.random.Generator) -> EmbMLPParameters:
-    return EmbMLPParameters.draw(task.vocab_size, d_m=12, d_f=24, init_rate=0.5, rng=rng)
-
-
-def trained_weights(task, tables, start, settings, n_steps, order):
+def trained_weights(settings, n_steps, order):
     """Train with torch and return the weights before each step and after the last."""
-    everything = enumerate_population(task)
-    rows = ~everything.held_out
-    x = torch.as_tensor(everything.sequences[rows])
-    y = torch.as_tensor(labels_of(task, everything, tables)[rows])
-    weights = [torch.tensor(m, requires_grad=True) for m in start.matrices]
+    x, y = torch.as_tensor(EVERYTHING.sequences[TRAINED_ON]), torch.as_tensor(LABELS[TRAINED_ON])
+    weights = [torch.tensor(m, requires_grad=True) for m in START.matrices]
     kind: Any = torch.optim.AdamW if isinstance(settings, AdamSettings) else torch.optim.SGD
     optimizer = kind(weights, lr=settings.rate, weight_decay=settings.weight_decay)
     generator, batches, course = torch.Generator().manual_seed(order), list[torch.Tensor](), []
@@ -75,11 +79,10 @@ def trained_weights(task, tables, start, settings, n_steps, order):
     return course
 
 
-def trained(task, tables, start, settings, steps, order):
+def trained(settings, steps, order):
     """Return the population's losses and accuracies after each of some steps of training."""
-    population = count_population(task, tables)
-    course = trained_weights(task, tables, start, settings, steps[-1], order)
-    return [scores(population, course[step], TANH) for step in steps]
+    course = trained_weights(settings, steps[-1], order)
+    return [scores(POPULATION, course[step], TANH) for step in steps]
 
 
 @pytest.mark.parametrize(
@@ -89,14 +92,11 @@ def trained(task, tables, start, settings, steps, order):
 )
 def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record_error):
     """A step is a finite one, and Adam's first moment lags by nine: both shift curves by a few steps."""
-    task, rng = tiny_task(), np.random.default_rng(3)
-    tables = draw_tables(task, rng)
-    start, steps = start_of(task, rng), recorded_steps(n_steps, 1.2)
-    runs = [trained(task, tables, start, settings, steps, order) for order in range(ORDERS)]
-    population = single_precision(count_population(task, tables))
-    batching = Batching(BATCH, training_size(task))
-    training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3)
-    predicted = [scores(population, now.mean, TANH) for now in training.follow(start, steps)]
+    steps = recorded_steps(n_steps, 1.2)
+    runs = [trained(settings, steps, order) for order in range(ORDERS)]
+    population = single_precision(POPULATION)
+    training = MeanTraining(population, settings, Batching(BATCH, training_size(TASK)), CLIP, TANH, 1e-3)
+    predicted = [scores(population, now.mean, TANH) for now in training.follow(START, steps)]
     for name in ("memory", "reasoning train"):
         mean = np.mean([[at[name][0] for at in run] for run in runs], axis=0)
         ours = np.array([at[name][0] for at in predicted])
@@ -108,35 +108,29 @@ def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record
         assert error < 0.1
 
 
-def full_batch(settings, clip_norm=0.0, tolerance=1e-4):
-    """Return the flow of full batches, in double precision, and where it starts."""
-    task, rng = tiny_task(), np.random.default_rng(3)
-    population = count_population(task, draw_tables(task, rng))
-    n = training_size(task)
-    return MeanTraining(population, settings, Batching(n, n), clip_norm, TANH, tolerance), start_of(task, rng)
+def full_batch(settings, clip_norm=0.0):
+    """Return the flow of full batches, in double precision."""
+    n = training_size(TASK)
+    return MeanTraining(POPULATION, settings, Batching(n, n), clip_norm, TANH, 1e-4)
 
 
 def test_full_batches_of_sgd_are_the_population_flow():
-    training, start = full_batch(SGDSettings(0.1))
-    population = count_population(tiny_task(), draw_tables(tiny_task(), np.random.default_rng(3)))
-    *_, last = training.follow(start, [0, 20, 50, 100])
-    exact = population_flow(population, start, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=EXACT)
+    *_, last = full_batch(SGDSettings(0.1)).follow(START, [0, 20, 50, 100])
+    exact = population_flow(POPULATION, START, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=EXACT)
     for name in ("W_emb", "W2"):
         assert np.abs(getattr(last.mean, name) - exact[name][-1]).max() < 1e-3
 
 
 def test_weight_decay_shrinks_what_no_gradient_moves():
-    training, start = full_batch(SGDSettings(0.1, weight_decay=0.5))
-    *_, last = training.follow(start, [0, 10, 20])
+    *_, last = full_batch(SGDSettings(0.1, weight_decay=0.5)).follow(START, [0, 10, 20])
     unseen = 31  # a token that never occurs
-    assert np.allclose(last.mean.W_emb[unseen], math.exp(-1) * start.W_emb[unseen], rtol=1e-3)
+    assert np.allclose(last.mean.W_emb[unseen], math.exp(-1) * START.W_emb[unseen], rtol=1e-3)
 
 
 def test_clipping_bounds_the_speed():
-    training, start = full_batch(SGDSettings(1e-3), clip_norm=0.01)
-    *_, last = training.follow(start, [0, 10])
+    *_, last = full_batch(SGDSettings(1e-3), clip_norm=0.01).follow(START, [0, 10])
     moved = math.sqrt(
-        sum(float(np.sum((a - b) ** 2)) for a, b in zip(last.mean, start.matrices, strict=True))
+        sum(float(np.sum((a - b) ** 2)) for a, b in zip(last.mean, START.matrices, strict=True))
     )
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
 
@@ -144,23 +138,16 @@ def test_clipping_bounds_the_speed():
 def test_a_prediction_that_would_take_too_long_says_so():
     options = {"init_rate": 0.5, "n_epochs": 9, "d_m": 6, "d_f": 8, "batch_size": 12}
     with pytest.raises(IntegrationError, match="max_gradients"):
-        predict_learning(tiny_task(), AdamSettings(2e-3), max_gradients=30, **options)
+        predict_learning(TASK, AdamSettings(2e-3), max_gradients=30, **options)
 
 
 def test_accuracy_is_the_share_of_right_answers():
-    task, rng = tiny_task(), np.random.default_rng(3)
-    tables = draw_tables(task, rng)
-    start, everything = start_of(task, rng), enumerate_population(task)
-    found = scores(count_population(task, tables), start.matrices, TANH)
-    x, y = everything.sequences, labels_of(task, everything, tables)
-    logits = np.tanh(start.W_emb[x].sum(axis=1) @ start.W1) @ start.W2
-    right = logits.argmax(axis=1) == y
-    trained_on = ~everything.held_out
-    assert found["training"][1] == pytest.approx(right[trained_on].mean())
-    assert found["reasoning test"][1] == pytest.approx(right[~trained_on].mean())
-    assert found["training"][0] == pytest.approx(
-        losses(count_population(task, tables), start.matrices, TANH)["training"]
-    )
+    found = scores(POPULATION, START.matrices, TANH)
+    logits = np.tanh(START.W_emb[EVERYTHING.sequences].sum(axis=1) @ START.W1) @ START.W2
+    right = logits.argmax(axis=1) == LABELS
+    assert found["training"][1] == pytest.approx(right[TRAINED_ON].mean())
+    assert found["reasoning test"][1] == pytest.approx(right[~TRAINED_ON].mean())
+    assert found["training"][0] == pytest.approx(losses(POPULATION, START.matrices, TANH)["training"])
 
 
 def curves() -> LearningCurves:
@@ -188,7 +175,7 @@ def test_times_and_bias_from_curves():
 def test_a_prediction_repeats_and_differs_between_starts():
     def predict(seeds):
         sizes = {"d_m": 6, "d_f": 8, "batch_size": 12, "n_epochs": 2}
-        return predict_learning(tiny_task(), AdamSettings(2e-3), init_rate=0.5, seeds=seeds, **sizes)
+        return predict_learning(TASK, AdamSettings(2e-3), init_rate=0.5, seeds=seeds, **sizes)
 
     both, one = predict((1, 2)), predict((2,))
     assert both.steps[-1] == 2 * both.steps_per_epoch == 22

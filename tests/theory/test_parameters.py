@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from theory import (
-    EmbMLPParameters,
-    OneLayerParameters,
-)
+from theory import EmbMLPParameters, OneLayerParameters
 
 
 @pytest.mark.statistical

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.theory.flow_reference import relative
-from tests.theory.test_learning_curves import BATCH, CLIP, start_of, tiny_task, trained_weights
+from tests.theory.test_learning_curves import BATCH, CLIP, POPULATION, TASK, trained_weights
 from theory import (
     TANH,
     AdamSettings,
@@ -16,8 +16,6 @@ from theory import (
     Shift,
     Task,
     cosine_matrix,
-    count_population,
-    draw_tables,
     off_diagonal,
     predicted_embedding,
 )
@@ -30,15 +28,12 @@ OPTIONS = {"init_rate": 0.5, "d_m": 12, "d_f": 24, "batch_size": BATCH, "clip_no
 
 
 def test_cosines_at_an_accuracy_are_those_of_training(record_error):
-    task, rng = tiny_task(), np.random.default_rng(3)
-    tables = draw_tables(task, rng)
-    population, anchors = count_population(task, tables), list(task.reasoning_anchors)
-    wanted = [0.3, 0.5]
-    course = trained_weights(task, tables, start_of(task, rng), SETTINGS, 400, 0)
+    anchors, wanted = list(TASK.reasoning_anchors), [0.3, 0.5]
+    course = trained_weights(SETTINGS, 400, 0)
     # Averaged over two epochs: by its scatter a run reaches an accuracy once before its mean does.
-    accuracy = np.convolve([scores(population, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22)
+    accuracy = np.convolve([scores(POPULATION, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22)
     first = [int(np.argmax(accuracy >= value)) - 11 for value in wanted]
-    found = predicted_embedding(task, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
+    found = predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
     assert found.data_set == TRAINED
     assert found.accuracy == pytest.approx(wanted)
     # One run of 144 sequences in batches of twelve; orders of its batches differ by a fifth.
@@ -52,11 +47,9 @@ def test_cosines_at_an_accuracy_are_those_of_training(record_error):
 
 
 def test_an_accuracy_is_where_its_step_is():
-    found = predicted_embedding(
-        tiny_task(), SGDSettings(0.5), accuracies=[0.2, 0.4], scatter=False, **OPTIONS
-    )
+    found = predicted_embedding(TASK, SGDSettings(0.5), accuracies=[0.2, 0.4], scatter=False, **OPTIONS)
     steps = [int(step) for step in found.steps]
-    again = predicted_embedding(tiny_task(), SGDSettings(0.5), steps=steps, scatter=False, **OPTIONS)
+    again = predicted_embedding(TASK, SGDSettings(0.5), steps=steps, scatter=False, **OPTIONS)
     assert again.steps.tolist() == steps
     # Linear between points that are 15 % of the steps apart.
     assert again.accuracy == pytest.approx(found.accuracy, abs=0.05)
@@ -64,16 +57,14 @@ def test_an_accuracy_is_where_its_step_is():
 
 
 def test_what_is_never_reached_is_nan():
-    found = predicted_embedding(
-        tiny_task(), AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS
-    )
+    found = predicted_embedding(TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS)
     assert found.steps.tolist() == [0, np.inf]
     assert np.isfinite(found.W_emb[0]).all()
     assert np.isnan(found.W_emb[1]).all()
 
 
 def test_the_set_that_counts_as_learned():
-    assert learned_set(tiny_task()) == TRAINED
+    assert learned_set(TASK) == TRAINED
     mappings = [Mapping([1, 2], Lookup(), "table"), Mapping([3, 4], Shift({3: 0, 4: 1}), "shifts")]
     task = Task(keys=range(10, 14), mappings=mappings, n_anchors=1, length=2, vocab_size=20)
     assert learned_set(task) == "shifts"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.theory.test_learning_curves import BATCH, CLIP, start_of, tiny_task, trained
-from theory import (
-    TANH,
-    SGDSettings,
-    count_population,
-    draw_tables,
-    enumerate_population,
-    labels_of,
+from tests.theory.test_learning_curves import (
+    BATCH,
+    CLIP,
+    EVERYTHING,
+    LABELS,
+    POPULATION,
+    START,
+    TASK,
+    TRAINED_ON,
+    trained,
 )
+from theory import TANH, SGDSettings
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores
 from theory.flows.learning_curves import recorded_steps, training_size
@@ -45,32 +48,23 @@ def test_reshuffled_epochs_against_their_own_recursion(decay, record_error):
     assert error < 2 * decay + 1e-4  # what a step of finite size adds
 
 
-def small():
-    task, rng = tiny_task(), np.random.default_rng(3)
-    tables = draw_tables(task, rng)
-    return task, tables, count_population(task, tables), start_of(task, rng)
-
-
 def test_factors_are_means_over_sequences(record_error):
     """Against every sequence's own gradient, one after another."""
-    task, tables, population, start = small()
-    everything = enumerate_population(task)
-    rows = ~everything.held_out
-    x, y = everything.sequences[rows], labels_of(task, everything, tables)[rows]
-    c = np.zeros((len(x), task.vocab_size))
+    x, y = EVERYTHING.sequences[TRAINED_ON], LABELS[TRAINED_ON]
+    c = np.zeros((len(x), TASK.vocab_size))
     for column in x.T:
         c[np.arange(len(x)), column] += 1
-    e = c @ start.W_emb
-    value = np.tanh(e @ start.W1)
-    logits = value @ start.W2
+    e = c @ START.W_emb
+    value = np.tanh(e @ START.W1)
+    logits = value @ START.W2
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    residual = p - np.eye(task.vocab_size)[y]
-    delta = residual @ start.W2.T * (1 - value**2)
-    found = curvature_factors(population, start.matrices, TANH)
+    residual = p - np.eye(TASK.vocab_size)[y]
+    delta = residual @ START.W2.T * (1 - value**2)
+    found = curvature_factors(POPULATION, START.matrices, TANH)
     for ours, entering in zip(found.inputs, (c, e, value), strict=True):
         record_error("factors of curvature", float(np.abs(ours - entering.T @ entering / len(x)).max()))
         assert np.allclose(ours, entering.T @ entering / len(x), atol=1e-12)
-    for ours, leaving in zip(found.errors, (delta @ start.W1.T, delta, residual), strict=True):
+    for ours, leaving in zip(found.errors, (delta @ START.W1.T, delta, residual), strict=True):
         assert np.allclose(ours, leaving.T @ leaving / len(x), atol=1e-12)
 
 
@@ -103,24 +97,24 @@ def test_draws_have_the_covariance_of_the_formula():
         assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
 
 
-def seen_losses(population, start, settings, steps, rng):
-    batching = Batching(BATCH, training_size(tiny_task()))
-    training = MeanTraining(population, settings, batching, CLIP, TANH, 1e-3, rng)
-    rows = [
-        [scores(population, at, TANH)["memory"][0] for at in now.seen]
-        for now in training.follow(start, steps)
-    ]
-    return np.array([np.mean(row) for row in rows])
+def seen_losses(settings, steps, rng):
+    batching = Batching(BATCH, training_size(TASK))
+    training = MeanTraining(POPULATION, settings, batching, CLIP, TANH, 1e-3, rng)
+    return np.array(
+        [
+            np.mean([scores(POPULATION, at, TANH)["memory"][0] for at in now.seen])
+            for now in training.follow(START, steps)
+        ]
+    )
 
 
 def test_scatter_delays_learning_as_training_has_it(record_error):
     """At a rate so large that the mean course, without scatter, is ahead of training."""
-    task, tables, population, start = small()
     settings, steps = SGDSettings(2.0), recorded_steps(180, 1.3)
-    runs = [trained(task, tables, start, settings, steps, order) for order in range(2)]
+    runs = [trained(settings, steps, order) for order in range(2)]
     observed = np.mean([[at["memory"][0] for at in run] for run in runs], axis=0)
-    plain = seen_losses(population, start, settings, steps, None)
-    scattered = seen_losses(population, start, settings, steps, np.random.default_rng(0))
+    plain = seen_losses(settings, steps, None)
+    scattered = seen_losses(settings, steps, np.random.default_rng(0))
     late = slice(len(steps) // 2, None)
     off, on = (np.abs(ours - observed)[late].mean() for ours in (plain, scattered))
     record_error("scatter in learning curves", float(on))
