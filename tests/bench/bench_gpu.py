@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable
+import timeit
 from typing import Any
 
 import torch
@@ -31,8 +30,9 @@ def _bench_members(count: int, rounds: int) -> dict[str, Any]:
     trainer.advance(100)  # Recorded and warm.
     loop = PlainLoop(trainer, DEVICE)
     loop.steps(20)
-    plain = [_rate(lambda: loop.steps(100), 100) for _ in range(rounds)]
-    ours = [_rate(lambda: _advance(trainer, 400), 400 * count) for _ in range(rounds)]
+    plain = [100 / each for each in timeit.repeat(lambda: loop.steps(100), number=1, repeat=rounds)]
+    times = timeit.repeat(lambda: _advance(trainer, 400), number=1, repeat=rounds)
+    ours = [400 * count / each for each in times]
     steps = FIG_3A_EPOCHS * trainer.steps_per_epoch * 3
     return {
         "plain loop": spread(plain),
@@ -54,9 +54,3 @@ def _advance(trainer: Trainer, steps: int) -> None:
         trainer.run_epoch()
     trainer.advance(trainer.position + steps)
     torch.cuda.synchronize()
-
-
-def _rate(work: Callable[[], object], steps: int) -> float:
-    start = time.perf_counter()
-    work()
-    return steps / (time.perf_counter() - start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable
 from typing import Any
 
@@ -29,12 +29,7 @@ def bench_theory(rounds: int = 5) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, call in calls().items():
         call()
-        times = []
-        for _ in range(rounds):
-            start = time.perf_counter()
-            call()
-            times.append(1e3 * (time.perf_counter() - start))
-        found[name] = spread(times)
+        found[name] = spread([1e3 * each for each in timeit.repeat(call, number=1, repeat=rounds)])
     return found
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import time
+import timeit
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -57,15 +58,9 @@ def fewest_seconds(products: list[Product], route: Route, repeats: int = 40) -> 
             x, y = torch.randn(product.rows, product.inner), torch.randn(product.rows, product.outer)
             w = torch.randn(product.inner, product.outer)
             for a, b in ((x, w), (x.mT, y), (y, w.mT)):
-                out = a @ b
-                seconds += min(_seconds(a, b, out) for _ in range(repeats))
+                call = partial(torch.mm, a, b, out=a @ b)
+                seconds += min(timeit.repeat(call, number=1, repeat=repeats))
     return seconds
-
-
-def _seconds(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> float:
-    start = time.perf_counter()
-    torch.mm(a, b, out=out)
-    return time.perf_counter() - start
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
