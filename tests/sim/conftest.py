@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(made: Path, tmp_path: Path) -> Path:
     """A complete run that a test may spoil."""
     return Path(shutil.copytree(made, tmp_path / "out" / made.name))
+
+
+def stopped_after(steps: int) -> Callable[[], bool]:
+    """Return what ends a training after so many steps, as its ``stop``."""
+    asked = itertools.count()
+    return lambda: next(asked) >= steps
 
 
 def small(**options: Any) -> RunConfig:

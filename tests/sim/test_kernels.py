@@ -18,7 +18,7 @@ from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
 from tests.run_folder import contents
-from tests.sim.conftest import small
+from tests.sim.conftest import small, stopped_after
 from theory import InputError
 
 EMB_MLP = {"d_m": 8, "d_f": 12}
@@ -84,9 +84,8 @@ def test_a_resumed_run_keeps_its_kernels_and_its_numbers(tmp_path: Path) -> None
     """Float64, since there the matrix product has one route."""
     own = small(**TWO_MEMBERS).members()
     whole, parts = ([tmp_path / name / f"{n}" for n in range(2)] for name in ("whole", "parts"))
-    asked = iter(range(10_000))
     train_together(own, whole, kernels="compiled")
-    stopped = train_together(own, parts, kernels="compiled", stop=lambda: next(asked) == 7)
+    stopped = train_together(own, parts, kernels="compiled", stop=stopped_after(7))
     assert stopped == "interrupted"
     assert train_together(own, parts, resume=True) == "complete"
     for one, other in zip(whole, parts, strict=True):

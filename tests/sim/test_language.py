@@ -26,6 +26,8 @@ from sim import (
 )
 from sim.data.language import END, TextDataset, digest_of
 from sim.training.launch import pending_runs
+from tests.run_folder import every_file
+from tests.sim.conftest import stopped_after
 from tests.sim.on_device import EXACT, compare, gpu, on_device
 from tests.toy_text import toy_documents
 from theory import InputError
@@ -209,11 +211,10 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     asked = {"tokenizer": _tokenizer("? dog cat the a . saw"), "whole_vocabulary": True, "vocab_size": 8}
     member, path = language(training={"epochs": 3}, **asked), tmp_path / "run"
     begun = digest_of("tokenizer.json")
-    steps = iter([False] * 3 + [True] * 99)
-    assert train_together([member], [path], stop=lambda: next(steps)) == "interrupted"
+    assert train_together([member], [path], stop=stopped_after(3)) == "interrupted"
     recorded = RunFolder(path).read_provenance()["tokenizer"]
     assert recorded == {"file": "tokenizer.json", "sha256": begun}
-    kept = {file: file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    kept = every_file(path)
     _tokenizer("? dog cat a the . saw")
     now = digest_of("tokenizer.json")
     words = rf"tokenizer = 'tokenizer.json': .*{now[:12]}.*{begun[:12]}.*; restore that file"
@@ -228,7 +229,7 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     other = member.model_copy(update={"task": member.task.model_copy(update={"vocab_size": 7})})
     with pytest.raises(InputError, match=words):
         train_members([other], [path], resume=True)
-    assert {file: file.read_bytes() for file in kept} == kept
+    assert every_file(path) == kept
     Path("tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"tokenizer\.json.*no such file"):
         train_members([member], [path], resume=True)

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError
 from validate.cli import main
+from validate.figures.style import save
+from validate.sweeps import write_table
 
 TASK = """
 keys = "20..25"
@@ -121,6 +124,36 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, capsys: pytest.Cap
     assert main(["predict", str(task), "--out", str(tmp_path / "deep" / "out")]) == 2
     assert "victim" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [task]
+
+
+ROWS = [{"run": "a", "epoch": 1.0, "step": 2, "data_set": "mem", "statistic": "loss", "value": 0.5}]
+
+
+@pytest.mark.usefixtures("blank_pictures")
+@pytest.mark.parametrize("suffix", ["csv", "svg", "parquet"])
+def test_a_picture_or_a_table_stays_unless_asked(suffix: str, run_folder: Path, tmp_path: Path) -> None:
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    file = tmp_path / f"map.{suffix}"
+
+    def write(file: Path, overwrite: bool = False) -> None:
+        if suffix != "svg":
+            write_table(ROWS, file, overwrite=overwrite)
+        else:
+            save(Figure(), file, overwrite=overwrite)
+
+    write(file)
+    whole = file.read_bytes()
+    file.write_text("years of work")
+    with pytest.raises(InputError, match="--overwrite"):
+        write(file)
+    assert file.read_text() == "years of work"
+    write(file, overwrite=True)
+    assert file.read_bytes() == whole
+    file.write_text("")  # As mktemp leaves it.
+    write(file)
+    with pytest.raises(InputError, match="is in the folder of a run"):
+        write(run_folder / file.name, overwrite=True)
 
 
 @given(st.lists(st.text(max_size=150), min_size=2, max_size=2, unique=True))

@@ -13,7 +13,7 @@ from sim.runs.run import is_complete
 from sim.training.engines import jobs_of
 from sim.training.schedule import has_ended
 from sim.training.session import train_together
-from tests.sim.conftest import small, small_member
+from tests.sim.conftest import small, small_member, stopped_after
 from theory import InputError
 
 OPTIONS = {
@@ -86,8 +86,8 @@ def test_it_changes_no_weight_before_the_end(ended: Run, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("stop_after", [1, 30])
 def test_an_interrupted_run_ends_as_it_would_have(stop_after: int, ended: Run, tmp_path: Path) -> None:
-    config, left = small_member(**OPTIONS, patience=1.0), iter([False] * stop_after)
-    assert train_together([config], [tmp_path / "cut"], stop=lambda: next(left, True)) == "interrupted"
+    config = small_member(**OPTIONS, patience=1.0)
+    assert train_together([config], [tmp_path / "cut"], stop=stopped_after(stop_after)) == "interrupted"
     assert not is_complete(tmp_path / "cut")
     assert train_together([config], [tmp_path / "cut"], resume=True) == "complete"
     assert Run.open(tmp_path / "cut").metrics == ended.metrics

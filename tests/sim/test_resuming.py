@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from sim.models.layers import Parameters
 from sim.runs import provenance
 from sim.runs.folder import RunFolder
 from sim.training import kernels
-from tests.sim.conftest import NOISY_TASK, small, small_member
+from tests.sim.conftest import NOISY_TASK, small, small_member, stopped_after
 from tests.sim.on_device import on_device
 from theory import InputError
 
@@ -71,9 +69,8 @@ class Interrupted(RuleBasedStateMachine):
     @rule(steps=st.integers(0, 5))
     def stop(self, steps: int) -> None:
         """Be asked to stop within an epoch."""
-        asked = itertools.count()
         if self.trainer.epoch < 4:
-            self.trainer.run_epoch(lambda: next(asked) >= steps)
+            self.trainer.run_epoch(stopped_after(steps))
 
     @rule()
     def evaluate(self) -> None:
@@ -104,12 +101,6 @@ class InterruptedDevice(Interrupted):
 TestInterrupted = Interrupted.TestCase
 TestInterruptedDevice = InterruptedDevice.TestCase
 TestInterrupted.settings = TestInterruptedDevice.settings = settings(max_examples=12, stateful_step_count=12)
-
-
-def stopped_after(steps: int) -> Callable[[], bool]:
-    """Return a function that stops training after so many steps."""
-    count = itertools.count()
-    return lambda: next(count) >= steps
 
 
 def interrupt(config: RunConfig, out: Path, steps: int, **options: Any) -> list[Path]:

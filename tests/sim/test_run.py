@@ -18,7 +18,7 @@ from sim.config.run import make_run_config, sources
 from sim.runs.folder import read_config
 from sim.training.engines.local import SIGNALS
 from tests.run_folder import change
-from tests.sim.conftest import small, small_member
+from tests.sim.conftest import small, small_member, stopped_after
 from theory import InputError, token_label_matrix
 
 
@@ -62,9 +62,8 @@ def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
 def test_a_run_remembers_where_its_settings_come_from(tmp_path: Path) -> None:
     """Also when it is continued with the configuration of its folder, which does not know."""
     told = make_run_config(dict(small()) | {"sources": {"model.d_m": "sibling"}}).members()
-    asked = iter(range(100))
     path = tmp_path / "run"
-    assert train_together(told, [path], stop=lambda: next(asked) == 5) == "interrupted"
+    assert train_together(told, [path], stop=stopped_after(5)) == "interrupted"
     assert train_together([read_config(path)], [path], resume=True) == "complete"
     run = Run.open(path)
     assert run.provenance["sources"]["model.d_m"] == "sibling"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sim.runs.manifest import Manifest
+from tests.run_folder import change
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
@@ -169,11 +170,9 @@ def _stop(run: Path) -> None:
     """Leave of a complete run what one has that was killed in its last epoch."""
     (run / "snapshots" / "epoch_000002.safetensors").unlink()
     max((run / "checkpoints").iterdir()).unlink()
-    provenance = json.loads((run / "provenance.json").read_text())
+    change(run / "provenance.json", status="running")
     lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
-    manifest = Manifest(run)
-    manifest.write("provenance.json", json.dumps(provenance | {"status": "running"}))
-    manifest.write("metrics.jsonl", "".join(lines[:-1]))
+    Manifest(run).write("metrics.jsonl", "".join(lines[:-1]))
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")

@@ -9,8 +9,8 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
-from sim.runs.manifest import Manifest
 from sim.training.session import train_together
+from tests.run_folder import change, every_file
 from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate import run_study
@@ -230,13 +230,13 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     """Neither a run that the study no longer has nor one of another configuration is replaced unasked."""
     folder = tmp_path / "kept"
     keep(load_study(trained / "tiny.toml"), trained, folder)
-    before = {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+    before = every_file(folder)
     smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
     other = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
     for study in (smaller, other):
         with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, of a run .*--drop"):
             keep(study, tmp_path / "no-runs", folder)
-    assert {f: f.read_bytes() for f in folder.rglob("*") if f.is_file()} == before
+    assert every_file(folder) == before
     assert not any(s.kept for s in states_of(other, members_of(other, tmp_path), folder))
     (folder / "tiny" / "precious.safetensors").write_text("years of work")
     assert keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
@@ -275,8 +275,7 @@ def test_the_command_runs_keeps_and_counts(
     assert "runs: 4, epochs in all: 6, processes: 1; about" in captured.err
     assert {run["state"] for run in after["runs"]} == {"complete"}
     stopped = next((tmp_path / "runs").rglob("provenance.json"))
-    told = stopped.read_text().replace('"complete"', '"interrupted"')
-    Manifest(stopped.parent).write("provenance.json", told)
+    change(stopped, status="interrupted")
     assert main(["study", str(file), *places, "--run", "--list"]) == 0  # It continues without being asked.
     assert json.loads(stopped.read_text())["status"] == "complete"
     shown = capsys.readouterr().out
