@@ -16,6 +16,7 @@ from theory import AdamSettings, InputError, LearningCurves, Task, predict_learn
 from theory.flows.mean_training import MOST_GRADIENTS
 from validate.cli import main
 from validate.commands.predict import Options
+from validate.judge.agreement import r_squared
 from validate.judge.measures.learning_times import (
     GUESSES,
     Kept,
@@ -24,7 +25,6 @@ from validate.judge.measures.learning_times import (
     explained,
     matched_error,
     one_sided,
-    r_squared,
     times_of,
 )
 from validate.predict.learning import bias_sentences, predict_for, time_rows

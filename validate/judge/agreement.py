@@ -86,6 +86,13 @@ def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:
     return float(p @ o / (p @ p)) if min(np.abs(p).max(), np.abs(o).max()) > CONSTANT else math.nan
 
 
+def r_squared(observed: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
+    """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²; NaN for equal x, and for two or fewer."""
+    x, guess = np.asarray(observed, np.float64), np.asarray(predicted, np.float64)
+    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
+    return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
+
+
 def scrambled(n: int) -> npt.NDArray[np.int64]:
     """Return a permutation that destroys the order of n > 2 things: steps of about 0.38 n around a circle."""
     step = max(2, round(0.382 * n))

@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
-from theory.arrays import FloatArray
+from validate.judge.agreement import r_squared
 from validate.judge.condition import Seed
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.observe import Observations
@@ -105,13 +105,6 @@ def explained(times: Sequence[Time]) -> float:
     """Return R² of the predicted log times; NaN with fewer than three that a run has."""
     seen = [t for t in times if math.isfinite(t.observed)]
     return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
-
-
-def r_squared(observed: Sequence[float] | FloatArray, predicted: Sequence[float]) -> float:
-    """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²."""
-    x, guess = np.array(observed), np.array(predicted)
-    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
-    return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
 
 
 def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.agreement import measures, pearson
+from validate.judge.agreement import measures, pearson, r_squared
 from validate.judge.condition import SMALL, Seed
 from validate.judge.measures.geometry import (
     When,
@@ -93,18 +93,13 @@ def skill(
     if over == "zeros":
         return 1 - float(((predicted - observed) ** 2).sum() / (observed**2).sum())
     if over == "mean":
-        return _explained(predicted, observed)
+        return r_squared(observed, predicted)
     if not isinstance(over, str):
         return avoided(predicted, _both(run, over, tokens, when)[0], observed)
     guesses = [
         RIVALS[name](run.task, chosen(run, tokens)) for name in (RIVALS if over == "best" else (over,))
     ]
     return float(np.min([avoided(predicted, guess, observed) for guess in guesses]))
-
-
-def _explained(predicted: FloatArray, observed: FloatArray) -> float:
-    spread = float(((observed - observed.mean()) ** 2).sum())
-    return 1 - float(((predicted - observed) ** 2).sum()) / spread if spread > 0 else math.nan
 
 
 # --- eq. 14 ---------------------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Va
             continue
         width = fit_width(task, tokens, np.array(matrices[:i] + matrices[i + 1 :]))
         predicted = cosine_matrix(eq14_embedding(task, tokens, width=width))
-        found.append(_explained(off_diagonal(predicted), off_diagonal(matrices[i])))
+        found.append(r_squared(off_diagonal(matrices[i]), off_diagonal(predicted)))
     return found
 
 
