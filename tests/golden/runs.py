@@ -13,37 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from sim import find_runs
+from tests.validate.sweeps.toy import TOY
 from validate import load_study, observe_path, study_names
 from validate.cli import main
 from validate.sweeps import load_sweep, run_name
 
-SWEEP = """purpose = "golden"
-init_rates = [0.3, 0.8]
-seeds = [0, 1]
-[task]
-keys = [40, 44]
-reasoning_anchors = [11, 12, 13]
-memory_anchors = [1, 2]
-vocab_size = 80
-length = 3
-n_anchors = 2
-held_out = [[11, 12]]
-[model]
-kind = "emb-mlp"
-d_m = 8
-d_f = 8
-[data]
-source = "draw"
-n_sequences = 104
-[training]
-epochs = 3
-batch_size = 13
-dtype = "float64"
-evaluate_every = 1
-snapshot_epochs = [1]
-[axes]
-learning_rate = [1e-3, 2e-2]
-"""
+SWEEP = (
+    TOY.replace("toy", "golden")
+    .replace("epochs = 2", "epochs = 3")
+    .replace("snapshot_epochs = []", "snapshot_epochs = [1]")
+    .replace("2e-3", "2e-2")
+)
 KEPT = ("emb-mlp", "transformer", "language", "learning-rates")
 
 

@@ -14,7 +14,6 @@ from theory import off_diagonal
 from validate.figures import Points
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting
-from validate.observe import Observations
 from validate.predict.predictors import from_uniform
 from validate.report.picture import pair_kinds, picture
 
@@ -27,13 +26,11 @@ def made(rate: float, kinds: list[str], *, seeds: tuple[int, ...] = SEEDS, accur
     runs = []
     for seed in seeds:
         arrays = of_embeddings(kinds, seed)
-        runs.append(run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays))
-    return Setting(f"γ = {rate:g}", tuple(_in_a_folder(r, rate) for r in runs))
-
-
-def _in_a_folder(of: Observations, rate: float) -> Observations:
-    path = Path("runs/mine") / f"gamma{rate:g}_seed{of.config.seed}"
-    return dataclasses.replace(of, path=path, provenance=of.provenance | {"wall_seconds": 1.0})
+        found = run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays)
+        path = Path(f"runs/mine/gamma{rate:g}_seed{seed}")
+        timed = found.provenance | {"wall_seconds": 1.0}
+        runs.append(dataclasses.replace(found, path=path, provenance=timed))
+    return Setting(f"γ = {rate:g}", tuple(runs))
 
 
 @pytest.fixture(scope="module")

@@ -159,14 +159,11 @@ def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
     one = list(report.settings[-1].runs)
     reasons = {f.number: f.reason for f in paper_figures(one)[1]}
     assert "several values of γ" in reasons[10]
-    many = [_with_rate(one[0], 0.1 + 0.05 * i) for i in range(MOST_SETTINGS + 1)]
+    rates = [{"init_rate": 0.1 + 0.05 * i} for i in range(MOST_SETTINGS + 1)]
+    many = [dataclasses.replace(one[0], config=one[0].config.model_copy(update=rate)) for rate in rates]
     drawn, missing = paper_figures(many)
     assert not drawn
     assert all("name fewer runs" in f.reason for f in missing)
-
-
-def _with_rate(run: Observations, rate: float) -> Observations:
-    return dataclasses.replace(run, config=run.config.model_copy(update={"init_rate": rate}))
 
 
 def test_the_overview_of_the_demo_has_its_name_and_caption(settings: list[Setting]) -> None:

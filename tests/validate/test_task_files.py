@@ -103,7 +103,8 @@ def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
         members = make_run_config(experiment_for(task) | {"task": task}).members()
         assert {(m.init_rate, m.seed) for m in members} == {(g, s) for g in (0.3, 0.8) for s in (0, 1, 2)}
         training = members[0].training
-        steps = training.epochs * -(-_n_sequences(task) // 100)
+        n_sequences = len(task.keys) * sum(task.n_combinations(m) for m in task.mappings)
+        steps = training.epochs * -(-n_sequences // 100)
         assert STEPS <= steps < 1.02 * STEPS
         assert len(training.snapshot_epochs) == 9
         assert max(training.snapshot_epochs) < training.epochs
@@ -134,10 +135,6 @@ def test_a_task_replaces_that_of_a_preset(tmp_path: Path) -> None:
         assert config.build_task() == as_task(str(file))
         assert not any(mapping.held_out for mapping in config.build_task().mappings)
         assert config.model == make_run_config(load_preset("group-quarter")).model
-
-
-def _n_sequences(task: Task) -> int:
-    return len(task.keys) * sum(task.n_combinations(m) for m in task.mappings)
 
 
 def test_a_sample_has_each_combination_at_least_once() -> None:

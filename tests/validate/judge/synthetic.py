@@ -82,11 +82,11 @@ def run(
     return Observations(make_member_config(data), provenance, metrics, EPOCHS, arrays or {})
 
 
-def learning(*, small: bool, shift: float = 0.0) -> dict[str, list[float]]:
+def learning(*, small: bool) -> dict[str, list[float]]:
     """Return accuracies: reasoning long before memory, or both at once and the test set never."""
     if small:
-        return {"mem": ramp(8 + shift), "rsn_train": ramp(2 + shift), "rsn_test": ramp(2.5 + shift)}
-    return {"mem": ramp(3 + shift), "rsn_train": ramp(3.5 + shift), "rsn_test": [0.0] * len(TIMES)}
+        return {"mem": ramp(8), "rsn_train": ramp(2), "rsn_test": ramp(2.5)}
+    return {"mem": ramp(3), "rsn_train": ramp(3.5), "rsn_test": [0.0] * len(TIMES)}
 
 
 def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:

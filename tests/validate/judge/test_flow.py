@@ -59,9 +59,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
 
     def known(_: MemberConfig, accuracies: list[float], *, seed: int) -> tuple[list[FloatArray], float]:
         asked[:] = accuracies
-        return [
-            cosine_matrix(np.random.default_rng(i).standard_normal((n, 4))) for i in range(len(asked))
-        ], 7.0
+        return [made(i, n) for i in range(len(asked))], 7.0
 
     monkeypatch.setattr(flow, "flow_cosines", known)
     rows = [row for level in aligned(setting) for row in level.rows]

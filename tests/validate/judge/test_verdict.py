@@ -121,12 +121,12 @@ def test_a_source_on_which_runs_disagree_is_the_users() -> None:
     assert outcome.sources == {"model.d_m": "paper", "training.learning_rate": "chosen", "model.d_f": "user"}
 
 
-def two_sided(setting: str = "post", **keys: Any) -> Condition:
+def two_sided(**keys: Any) -> Condition:
     """A contrast in which every number is another one; each side has a seed that the other lacks."""
     first = Side("left", lambda _: {1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}, Needs("one", (0.8,)))
     second = Side("right", lambda _: {4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0}, Needs("two", (0.3,), ("v",)))
     given = {"relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because"} | keys
-    return Condition("left minus right", (first, second), setting=setting, **given)
+    return Condition("left minus right", (first, second), setting="post", **given)
 
 
 def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
