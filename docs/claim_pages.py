@@ -14,6 +14,7 @@ from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
     answer_rows,
     closing_lines,
+    headline,
     measured,
     paragraph,
     summary,
@@ -33,6 +34,7 @@ TOPICS = {
     "text": "Language models on text",
 }
 Claimed = dict[str, Any]
+ROWS = tomllib.loads(TOPIC_FILES.with_name("rows.toml").read_text("utf-8"))["row"]
 
 
 def topic_of() -> dict[int, str]:
@@ -75,18 +77,35 @@ def answer(claims: list[Claimed]) -> str:
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
-    rows_file = TOPIC_FILES.with_name("rows.toml")
-    notes = {row["statement"]: row["number"] for row in tomllib.loads(rows_file.read_text("utf-8"))["row"]}
-    head = ["claim", "statement of the paper", "number [95 %]", "at", "verdict", "holds in"]
+    notes = {row["statement"]: row["number"] for row in ROWS}
+    head = ["claim", "statement of the paper", "γ 0.8", "γ 0.3", "number [95 %]", "at", "verdict", "holds in"]
     rows = [
-        [numbers, f"{statement} ({notes[statement]})", value, BY_LABEL[setting].name, verdict, where]
-        for numbers, statement, value, setting, verdict, where in answer_rows(claims)
+        [numbers, f"{statement} ({notes[statement]})", *both, value, BY_LABEL[at].name, verdict, where]
+        for (numbers, statement, value, at, verdict, where), both in answers(claims)
     ]
     return (
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )
+
+
+def answers(claims: list[Claimed]) -> list[tuple[list[str], list[str]]]:
+    """Return the twelve rows, each with the means at γ = 0.8 and 0.3 of the contrast that its number is."""
+    by_number = {claim["number"]: claim for claim in claims}
+    found = []
+    for row, shown in zip(ROWS, answer_rows(claims), strict=True):
+        primary = headline(by_number[row["claims"][0]])
+        both = [mean_of(side["values"]) for side in primary["sides"]]
+        found.append((shown, both if primary["init_rates"] == "0.8 − 0.3" else ["", ""]))
+    return found
+
+
+def mean_of(values: list[Any]) -> str:
+    """Return the mean over seeds; of values that lie between two ends, the mean of the low ends."""
+    lows = [value["low"] if isinstance(value, dict) else value for value in values]
+    bound = "≥ " * any(isinstance(value, dict) for value in values)
+    return "–" if None in lows or not lows else f"{bound}{sum(lows) / len(lows):z.2f}"
 
 
 def verdict_table(claims: list[Claimed]) -> str:

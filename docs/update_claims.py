@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from claim_pages import Claimed, judge
+from claim_pages import Claimed, answers, judge
 from command_line import without_arguments
-
-from validate.judge.presentation import answer_rows
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
 
 
 def table(claims: list[Claimed]) -> str:
-    """Return the twelve rows as a Markdown table: verdict, statement, number, settings at which it holds."""
-    lines = ["| | statement | number [95 %] | holds in |", "|" + " --- |" * 4]
-    for _, statement, value, _, verdict, where in answer_rows(claims):
-        lines.append(f"| {SIGNS[verdict]} | {statement} | {value} | {where} |")
+    """Return the twelve rows as a Markdown table, with what a number contrasts beside it."""
+    lines = ["| | statement | γ 0.8 | γ 0.3 | number [95 %] | holds in |", "|" + " --- |" * 6]
+    for (_, statement, value, _, verdict, where), (small, large) in answers(claims):
+        lines.append(f"| {SIGNS[verdict]} | {statement} | {small} | {large} | {value} | {where} |")
     return "\n".join(lines) + "\n"
 
 

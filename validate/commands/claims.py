@@ -81,7 +81,7 @@ def run(options: Options) -> int:
             say(f"runs are missing; to train them: anchorflow claims {' '.join(makeable)} --run")
     else:
         print_text([paragraph(document["claims"])])
-        where = "in: at how many of the tested main settings it holds"
+        where = "in: at how many of the tested main settings it holds (~: how many more partly)"
         rows, notes = answer_rows(document["claims"]), [where, "all claims: --all"]
         print_table("twelve statements of the paper", ROW_HEADER, rows, notes=notes)
     return int(any(finding.against_the_paper for finding in findings))

@@ -107,10 +107,15 @@ def _joint(own: Sequence[Claimed]) -> str:
 
 
 def _where(own: Sequence[Claimed]) -> str:
-    """Return in how many of the main settings with seeds enough for a look all of some claims hold: "5/6"."""
+    """Return in how many of the main settings with seeds enough for a look some claims hold: "3/6 (~2)".
+
+    Behind the tilde stands in how many more they hold partly.
+    """
     tested = [s for s in MAIN if any(s in c["judged"] for c in own)]
-    held = [s for s in tested if all(c["verdicts"].get(s, "holds") == "holds" for c in own)]
-    return f"{len(held)}/{len(tested)}"
+    found = [{c["verdicts"].get(s, "holds") for c in own} for s in tested]
+    held = sum(verdicts == {"holds"} for verdicts in found)
+    partly = sum(bool(verdicts & {"holds", "partly"}) for verdicts in found) - held
+    return f"{held}/{len(tested)}" + f" (~{partly})" * bool(partly)
 
 
 def paragraph(claims: Sequence[Claimed]) -> str:

@@ -274,13 +274,17 @@ def brief_text(mean: float | None, low: float | None, high: float | None) -> str
 def _with_interval(
     mean: float | None, low: float | None, high: float | None, text: Callable[[float], str]
 ) -> str:
-    """Return "mean [low, high]"; an end that is None or infinite beside a finite one is open."""
+    """Return "mean [low, high]"; an end that is None or infinite beside a finite one is open.
+
+    Ends that print like the mean are left out.
+    """
     if mean is None or not math.isfinite(mean):
         return UNDEFINED
-    left, right = (end is not None and math.isfinite(end) for end in (low, high))
-    if not left and not right:
+    ends = [None if end is None or math.isinf(end) else text(end) for end in (low, high)]
+    if ends in ([None, None], [text(mean)] * 2):
         return text(mean)
-    return f"{text(mean)} {f'[{text(low)}' if left else '(−∞'}, {f'{text(high)}]' if right else '∞)'}"
+    left, right = ends
+    return f"{text(mean)} {f'[{left}' if left else '(−∞'}, {f'{right}]' if right else '∞)'}"
 
 
 def number(value: float) -> str:

@@ -44,7 +44,7 @@ def loss_gap_aligned(run: Observations) -> Value:
 
 
 def held_out_loss_change(run: Observations, since: Literal["start", "guess"] = "start") -> Value:
-    """Return the held-out loss at training accuracy 0.9 less that at the start, or of a guess, over ln N_Z."""
+    """Return the held-out loss at training accuracy 0.9 less that at the start (or a guess's) over ln N_Z."""
     reached = aligned(run, "loss", "rsn_test", ALIGNMENTS[-1])
     before = chance_loss(run) if since == "guess" else float(curve(run, "loss", "rsn_test")[1][0])
     return (reached - before) / chance_loss(run) if math.isfinite(reached) else Bound()
