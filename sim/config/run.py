@@ -72,7 +72,7 @@ class TrainingConfig(Section):
     optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
     """The update rule."""
     learning_rate: float = tagged("chosen", 1e-4, gt=0)
-    """Step size; the paper's text does not state its own."""
+    """Step size; the presets ``paper``, ``paper-emb-mlp`` and ``paper-gpt2`` have the printed ones."""
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
     schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
