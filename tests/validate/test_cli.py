@@ -205,7 +205,7 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     assert _json(capsys)[0]["title"] == find_derivation("sigma_p").title
     page = tmp_path / "page.md"
     two = {name: derivations()[name] for name in ("mu_s", "prop 1")}
-    monkeypatch.setattr("theory.derive.derivation.derivations", lambda: two)
+    monkeypatch.setattr("theory.derive.display.derivations", lambda: two)
     assert main(["derive", "--all", "--latex", "--out", str(page)]) == 0
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2

@@ -6,6 +6,8 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
+from theory.derive.derivation import derivations
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -119,8 +121,9 @@ def escaped(text: str) -> str:
     return text
 
 
-def page(made: list[Derivation]) -> str:
-    """Return a page of derivations, as MyST Markdown."""
+def derivations_page() -> str:
+    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
+    made = list(derivations().values())
     rows = [
         f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
         for d in made
