@@ -143,7 +143,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == written
     one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
-    for arguments, told in ((one, "is for --checkpoints"), (["--checkpoints", "."], "fits no file")):
+    for arguments, told in ((one, "is for --checkpoints"), (["--checkpoints", "."], "matches no file")):
         assert main([*command[:3], *arguments]) == 2
         assert told in capsys.readouterr().err
 
