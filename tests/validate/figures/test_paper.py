@@ -213,7 +213,7 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
         exec(block, own.__dict__)
     assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
     assert main(["figures", "101", "--out", "other"]) == 0
-    with pytest.raises(InputError, match="already names .*; choose another"):
+    with pytest.raises(InputError, match=r"already names .*; choose another"):
         paper_figure(101, "Second")(FIGURES[3].build)
     assert list(FIGURES) == sorted(FIGURES)
     for number in NUMBERS:
