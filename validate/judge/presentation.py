@@ -27,7 +27,7 @@ VERDICTS = {
     "not tested": "are not tested",
 }
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
-ROW_HEADER = ("", "statement of the paper", "number [95 %]", "setting", "verdict", "in")
+ROW_HEADER = ("", "statement of the paper", "number [95 %]", "at", "verdict", "in")
 _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
@@ -91,7 +91,7 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
             first, primary = own[0], headline(own[0])
             number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
             numbers = [claim["number"] for claim in own]
-            told = ", ".join(map(str, numbers)) if len(own) < 3 else f"{min(numbers)}-{max(numbers)}"
+            told = ",".join(map(str, numbers)) if len(own) < 3 else f"{min(numbers)}-{max(numbers)}"
             rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
     return rows
 
@@ -107,7 +107,7 @@ def _joint(own: Sequence[Claimed]) -> str:
 
 
 def _where(own: Sequence[Claimed]) -> str:
-    """Return in how many of the main settings with seeds enough for a look some claims hold: "3/6 (~2)".
+    """Return in how many of the main settings with seeds enough for a look some claims hold: "3/6 ~2".
 
     Behind the tilde stands in how many more they hold partly.
     """
@@ -115,7 +115,7 @@ def _where(own: Sequence[Claimed]) -> str:
     found = [{c["verdicts"].get(s, "holds") for c in own} for s in tested]
     held = sum(verdicts == {"holds"} for verdicts in found)
     partly = sum(bool(verdicts & {"holds", "partly"}) for verdicts in found) - held
-    return f"{held}/{len(tested)}" + f" (~{partly})" * bool(partly)
+    return f"{held}/{len(tested)}" + f" ~{partly}" * bool(partly)
 
 
 def paragraph(claims: Sequence[Claimed]) -> str:
