@@ -111,15 +111,15 @@ class Outcome(Shown):
         numbers = [x for x in self.numbers if math.isfinite(x)]
         if not self.defined:
             return Estimate(sum(numbers) / len(numbers) if numbers else math.nan, None, None, len(numbers))
-        means = [self._mean, self._mean]
+        means = [self._mean]
         if self.side and self.condition.counted_from is None:
-            sides = zip(*map(ends, self.values), strict=True)
-            means = [Mean.of(side, self.variance, self.prior) for side in sides]
-        low, high = (mean.interval(self.level) if self.level else None for mean in means)
-        if low is None or high is None:
+            both_ends = zip(*map(ends, self.values), strict=True)
+            means = [Mean.of(end, self.variance, self.prior) for end in both_ends]
+        found = [interval for mean in means if self.level and (interval := mean.interval(self.level))]
+        if not found:
             return Estimate(self._mean.value, None, None, len(numbers))
         least, most = self.condition.within
-        return Estimate(self._mean.value, max(low[0], least), min(high[1], most), len(numbers))
+        return Estimate(self._mean.value, max(found[0][0], least), min(found[-1][1], most), len(numbers))
 
     @property
     def seeds_met(self) -> int:
