@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sim.data.text import require
 from theory import InputError
 from theory.checked import Size, checked
-from theory.reading import PathLike, as_path
+from theory.reading import PathLike, as_path, open_regular
 
 IntArray = npt.NDArray[np.int32]
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\S")
@@ -178,8 +178,12 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
     def refuse(problem: str) -> InputError:
         return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
 
+    with open_regular(
+        as_path("tokenizer", file)
+    ) as stored:  # The library would read a device for ever.
+        content = stored.read()
     try:
-        tokenizer = library.Tokenizer.from_file(str(as_path("tokenizer", file)))
+        tokenizer = library.Tokenizer.from_buffer(content)
     except Exception as error:
         # The library raises no narrower exception, here and in encode_batch.
         raise refuse(f"not a tokenizer of Hugging Face ({error})") from None

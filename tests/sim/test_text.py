@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,15 @@ def test_a_tokenizer_that_cannot_be_used_is_refused(
     file = _word_level(tmp_path, vocabulary, unknown)
     with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
         build_corpus(["a c"], tokenizer=file)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("/dev/zero", "not a regular file"), (".", "a folder"), ("no.json", "no such file")]
+)
+def test_a_tokenizer_that_is_no_file_is_refused_unread(name: str, problem: str) -> None:
+    pytest.importorskip("tokenizers")
+    with pytest.raises(InputError, match=f"{re.escape(name)}.*{problem}"):
+        build_corpus(["a c"], tokenizer=name)
 
 
 @pytest.mark.parametrize(
