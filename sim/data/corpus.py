@@ -178,9 +178,7 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
     def refuse(problem: str) -> InputError:
         return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
 
-    with open_regular(
-        as_path("tokenizer", file)
-    ) as stored:  # The library would read a device for ever.
+    with open_regular(as_path("tokenizer", file)) as stored:  # The library would read a device for ever.
         content = stored.read()
     try:
         tokenizer = library.Tokenizer.from_buffer(content)
