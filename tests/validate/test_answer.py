@@ -12,8 +12,8 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import off_diagonal
 from validate.figures import Points
-from validate.judge.answer import Answer, answers
-from validate.judge.groups import Setting
+from validate.judge.answer import Answer, answers, missing_command
+from validate.judge.groups import Setting, group_runs
 from validate.predict.predictors import from_uniform
 from validate.report.picture import pair_kinds, picture
 
@@ -123,6 +123,23 @@ def test_more_seeds_are_seeds_that_are_not_there(large: Setting) -> None:
     assert rates[:2] == ["0.8", "0.3"]
     first = max(*large.seeds, *few.seeds) + 1
     assert seeds[: seeds.index("--out")] == [str(first + k) for k in range(len(few.seeds))]
+    assert seeds[seeds.index("--out") + 1] == f"runs/mine-seeds{first}-{first + 1}"  # to be judged alone
+
+
+@pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])
+def test_a_remedy_names_the_same_folders_wherever_it_is_asked_for(
+    inside: str, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder can be named "." or ".." as well."""
+    monkeypatch.chdir(runs_folder / "gamma0.8_seed0" if inside == ".." else runs_folder)
+    (like, *_) = group_runs(inside)
+    for into in ("", "-longer", "-seeds4-5"):
+        words = missing_command(like, [0.6], [9], into).split()
+        assert Path(words[words.index("train") + 1]).is_file()
+        out = Path(words[words.index("--out") + 1])
+        assert out.resolve() == runs_folder.resolve().with_name(runs_folder.name + into)
+    there = missing_command(like, [0.3, 0.8], [0, 1], "")
+    assert Path(there.removeprefix("anchorflow compare ")).resolve() == runs_folder.resolve()
 
 
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -107,24 +109,24 @@ class Answer:
         return [s for s in (self.small, self.control) if s is not None]
 
     def sentence(self) -> str:
-        """Return what a person would quote: how good the prediction is at small γ and at large γ."""
+        """Return what a person would quote: how good the prediction is early in training at each γ."""
         first, *rest = self.judged() or self.settings
         if len(first.task.anchors) < 3:
             return _undecidable(first.runs[0])
 
-        def pearson(setting: Setting) -> str:
-            return over_seeds([correlation(run) for run in setting.runs], COSINE).brief
+        def at(setting: Setting) -> str:
+            seeds = f"{setting.seeds_text}{', so no interval' * (len(setting.runs) == 1)}"
+            pearson = over_seeds([correlation(run) for run in setting.runs], COSINE).brief
+            return f"{pearson} at {early_text(setting)} ({seeds})"
 
-        seeds = f"{first.seeds_text}{', so no interval' * (len(first.runs) == 1)}"
-        text = (
-            f"γ {first.init_rate:g}: {PREDICTION} predicts the anchors' cosines with Pearson {pearson(first)}"
-        )
-        return f"{text} ({seeds})" + "".join(f", γ {s.init_rate:g} with {pearson(s)}" for s in rest)
+        # Where there are answers of several tasks or models, a setting's label says which this one is.
+        which = first.label.replace(" = ", " ")
+        text = f"{which}: {PREDICTION} predicts the anchors' cosines with Pearson {at(first)}"
+        return text + "".join(f"; γ {s.init_rate:g}: {at(s)}" for s in rest)
 
     def verdict_line(self) -> str:
-        """Return the verdict with its reason and when it is about."""
-        when = "" if self.small is None else f" early in training ({early_text(self.small)})"
-        return f"{self.verdict}{when}: {self.why}"
+        """Return the verdict with its reason."""
+        return f"{self.verdict}{'' if self.small is None else ' early in training'}: {self.why}"
 
     @staticmethod
     def missing_label(command: str) -> str:
@@ -149,9 +151,11 @@ class Answer:
         elif self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
             seeds = range(first, first + len(seeds))
+            # Judged by themselves: adding seeds until a verdict appears makes a wrong one more likely.
+            return missing_command(like, rates, seeds, f"-seeds{seeds[0]}-{seeds[-1]}")
         elif longer == 1:
             return ""
-        return missing_command(like, rates, seeds, longer)
+        return missing_command(like, rates, seeds, "-longer" if longer > 1 else "", longer)
 
     def rows(self) -> list[list[str]]:
         """Return a line of ``CONDITIONS_HEADER`` for each condition."""
@@ -280,15 +284,21 @@ def _undecidable(run: Observations) -> str:
     return ""
 
 
-def missing_command(like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1) -> str:
+def missing_command(
+    like: Setting, rates: Sequence[float], seeds: Sequence[int], into: str, longer: int = 1
+) -> str:
     """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
 
-    The first run of ``like`` has a run folder, whose configuration they take. Where all of them are beside
-    it already, it is the command that compares them.
+    The first run of ``like`` has a run folder, whose configuration they take; ``into`` follows the name of
+    the folder around it. Where all of them are there already, it is the command that compares them.
     """
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None
-    out = source.parent if longer == 1 else source.parent.with_name(f"{source.parent.name}-longer")
+    beside = Path(os.path.normpath(source.absolute())).parent  # The run may have been named . or ../NAME.
+    name = re.sub(r"-seeds\d+-\d+$", "", beside.name) if into.startswith("-seeds") else beside.name
+    out = beside.with_name(name + into)
+    if not source.is_absolute():
+        out = Path(os.path.relpath(out))
     options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
     options += ["--out", str(out)]
     if longer > 1:
