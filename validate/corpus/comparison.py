@@ -13,8 +13,8 @@ from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
 from validate.judge.groups import Setting
 from validate.judge.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
-from validate.judge.outcome import Outcome
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
+from validate.judge.verdict import Finding
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
 from validate.terminal.tables import Table
@@ -29,10 +29,10 @@ _LONGER = 4
 
 @dataclass(frozen=True)
 class LanguageComparison:
-    """Runs of a language model on two corpora, small γ first, and the outcome of each condition."""
+    """Runs of a language model on two corpora, small γ first, and the claims that they test."""
 
     settings: list[Setting]
-    outcomes: list[Outcome]
+    findings: list[Finding]
 
     @classmethod
     def of(cls, settings: Sequence[Setting]) -> LanguageComparison:
@@ -49,10 +49,10 @@ class LanguageComparison:
         like = self.settings[0]
         if self.learned or like.runs[0].run_folder is None:
             return ""
-        return missing_command(like, [s.init_rate for s in self.settings], like.seeds, _LONGER)
+        return missing_command(like, [s.init_rate for s in self.settings], like.seeds, "-longer", _LONGER)
 
     def tables(self) -> list[Table]:
-        """Return the tables: losses, and where something was learned, cosines and verdicts."""
+        """Return the tables: where something was learned, each claim's verdict, and cosines; and losses."""
         early = ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
         of_losses = (
             "of a token: the loss of the best model that knows how often each token occurs",
@@ -69,16 +69,16 @@ class LanguageComparison:
         of_the_end = Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses)
         if not self.learned:
             return [of_the_end]
-        header = ["claim", "γ", "measure", "threshold", "mean [95 %]", "seeds", "verdict"]
-        rows = [o.cells() for o in self.outcomes]
-        undefined = (_UNDEFINED,) if any(row[-1] == "undefined" for row in rows) else ()
+        header = ["state", "γ", "condition", "mean [95 %]", "needs", "seeds"]
+        claims = []
+        for finding in self.findings:
+            rows = [o.cells() for o in finding.outcomes]
+            notes = [_UNDEFINED] * any(row[0] == "undefined" for row in rows)
+            claims.append(Table(f"{finding.claim.name}: {finding.verdict}", header, rows, ["seeds"], notes))
         cosines = [_cells(line, lambda estimate: estimate.brief) for line in self.cosines()]
         title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
-        return [
-            of_the_end,
-            Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines),
-            Table("verdicts", header, rows, ("seeds",), undefined),
-        ]
+        of_words = Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines)
+        return [*claims, of_the_end, of_words]
 
     def losses(self) -> list[Line]:
         """Return γ, the corpus, and its loss and entropies over the seeds, one dictionary for each."""
@@ -104,13 +104,13 @@ class LanguageComparison:
 
     @property
     def fails(self) -> bool:
-        """Whether a condition fails."""
-        return any(o.state == "fails" for o in self.outcomes)
+        """Whether a claim fails; where nothing was learned, none can."""
+        return self.learned and any(f.verdict == "fails" for f in self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
         verdicts = []
-        for o in self.outcomes:
+        for o in (outcome for finding in self.findings for outcome in finding.outcomes):
             plain = o.as_dict()
             told = {key: plain[key] for key in ("init_rates", "measure", "relation", "threshold", "estimate")}
             about = {"claim": o.claim.name, "statement": o.claim.statement, "verdict": o.state}
@@ -118,6 +118,7 @@ class LanguageComparison:
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],
+            "claims": {f.claim.name: f.verdict for f in self.findings} if self.learned else {},
             "verdicts": verdicts,
             "losses": [_plain(line) for line in self.losses()],
             "cosines": [_plain(line) for line in self.cosines()],
@@ -128,7 +129,7 @@ class LanguageComparison:
         runs = [run for s in self.settings for run in s.runs]
         figures = [FIGURES[number].sheet(runs) for number in (1, 7, 14)]
         title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
-        write_page(out, "comparison", self.to_json(), title, text, self.tables()[::-1], figures)
+        write_page(out, "comparison", self.to_json(), title, text, self.tables(), figures)
 
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"

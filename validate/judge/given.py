@@ -191,8 +191,8 @@ def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
 
 
 @checked
-def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
-    """Return the outcome of every endpoint on some runs of language models.
+def judge_language(settings: Sequence[Setting]) -> list[Finding]:
+    """Return the claims that some runs of language models test, each with its endpoints.
 
     The largest γ is taken for the small initial scale, the smallest for the large one; contrasts between
     them are not tested where there is one γ. Two settings of one γ and runs without two corpora are refused.
@@ -201,7 +201,9 @@ def judge_language(settings: Sequence[Setting]) -> list[Outcome]:
     first, second = two_corpora(settings[0].runs[0])
     small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
     claims = read_claims(CORPORA, "corpus", first=first, second=second, small=small, large=large, setting="")
-    return [o for o in _outcomes(claims, settings) if not o.missing and o.condition.role == "endpoint"]
+    find = among(settings)
+    judged = [Finding(c, tuple(judge_claim(c, find).endpoints(""))) for c in claims]
+    return [f for f in judged if not any(o.missing for o in f.outcomes)]
 
 
 def _outcomes(claims: Iterable[Claim], settings: Sequence[Setting]) -> list[Outcome]:

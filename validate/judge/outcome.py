@@ -208,9 +208,9 @@ class Outcome(Shown):
         }
 
     def cells(self) -> list[str]:
-        """Return claim, γ, measure, threshold, mean, how many seeds meet it, and state."""
+        """Return state, γ, measure, mean, threshold, and how many seeds meet it."""
         c, met = self.condition, f"{self.seeds_met}/{len(self.values)}"
-        return [self.claim.name, c.contrast, c.what, c.asked, str(self.estimate), met, self.state]
+        return [self.state, c.contrast, c.what, self.estimate.brief, c.asked, met]
 
     def row(self) -> list[str]:
         """Return its line in a table of ``OUTCOMES``."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from sim.config.language import CorpusSource, Layout, Unit, corpus_name
+from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sim import LanguageTask
     from validate.corpus.comparison import LanguageComparison
 
-PRESETS = tuple(name for name in preset_names() if name.startswith("language-"))
+PRESETS = (*(name for name in preset_names() if name.startswith("language-")), "paper-gpt2")
 QUESTIONS = "questions.txt"
 TOY = "toy-facts.txt"
 TEXTS = 1200
@@ -33,8 +33,9 @@ CONTEXT = 96
 class Train(TrainingOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    Each FILE is a corpus with losses of its own, named after it; all have equally many sequences. Estimates,
-    progress, Ctrl-C and --resume work as in anchorflow train.
+    Each FILE is a corpus with losses of its own, named after it; all have equally many sequences. The first
+    is the one that compare expects to be learned first. Estimates, progress, Ctrl-C and --resume work as in
+    anchorflow train.
 
     example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
     """
@@ -86,7 +87,7 @@ def train(options: Train) -> int:
     config = _configuration(task, options.preset, nested(options.keys))
     planned = planned_in(options.out, config.members())
     train_with_progress(planned, options.execution())
-    print_runs(planned, f"anchorflow corpus compare {quote(str(options.out))}", as_json=options.as_json)
+    print_runs(planned, options.out, options.import_first, as_json=options.as_json)
     return 0
 
 
@@ -100,16 +101,20 @@ def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") 
 
 def _configuration(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
     """Return the configuration of a task: a preset's keys, and others over them."""
-    return make_run_config(merge(load_preset(preset), over) | {"task": task.model_dump(mode="json")})
+    base = load_preset(preset)
+    if kind_of(base["model"]) != "gpt2":
+        raise InputError("preset", preset, "trains no language model", f"choose from {', '.join(PRESETS)}")
+    return make_run_config(merge(base, over) | {"task": task.model_dump(mode="json")})
 
 
 class Compare(CommandOptions):
     """Say whether the losses of two corpora separate, and whether the text predicts its words' cosines.
 
-    RUN is a run folder of a language model on two corpora, or a folder of these. Runs that differ only in
-    the seed are taken together; the largest γ is the small initial scale, and the smallest the control.
-    Predictions come from the sequences that each run trained on, and the control from the same sequences,
-    shuffled. The exit code is 1 if a condition fails.
+    RUN is a run folder of a language model on two corpora, or a folder of these. The corpus whose FILE came
+    first in training is expected to be learned first. Runs that differ only in the seed are taken together;
+    the largest γ is the small initial scale, and the smallest the control. Predictions come from the
+    sequences that each run trained on, and the control from the same sequences, shuffled. The exit code is 1
+    if a claim fails.
 
     example: anchorflow corpus compare runs/corpus --out runs/corpus-report
     """
@@ -142,10 +147,10 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
     if as_json:
         print_json(comparison.to_json())
         return int(comparison.fails)
+    if not comparison.learned:
+        tell(f"{NOT_LEARNED}\n")
     for table in comparison.tables():
         print_table(*table)
-    if not comparison.learned:
-        tell(NOT_LEARNED)
     if command := comparison.missing_command():
         print(f"what is missing: {command}")
     if out is not None:
@@ -158,7 +163,7 @@ class Demo(TrainingOptions):
 
     γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
     one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the
-    cosines of their words, which the text predicts before training. The exit code is 1 if a condition fails.
+    cosines of their words, which the text predicts before training. The exit code is 1 if a claim fails.
 
     example: anchorflow corpus demo --out runs/corpus-demo
     """
