@@ -20,13 +20,14 @@ Point = tuple[str, Callable[[Mapping[str, Any]], Overrides]]
 """A point of an axis: its name, and from a configuration to what it overrides there."""
 _MEMBER = {"init_rate": "init_rates", "seed": "seeds"}
 """Axes over what a configuration lists."""
-_ALIASES = {
+ALIASES = {
     "gamma": "init_rate",
     "γ": "init_rate",
     "N_Z": "n_keys",
     "model": "kind",
     "optimiser": "optimizer",
 }
+"""Other names of axes."""
 _OF_TASK = ("q", "n_keys")
 
 
@@ -84,13 +85,13 @@ def _combinations(points: Mapping[str, list[Point]], combine: Any) -> Iterable[S
 def _point_name(name: str, value: Any) -> str:
     """Return the name of a point: a word as it is, a number after the axis's name."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    last = _ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
+    last = ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
     return text if isinstance(value, str) else f"{last}{text}"
 
 
 def _override(name: str, value: Any, base: Mapping[str, Any]) -> Overrides:
     """Return what an axis sets at one of its values over a base, whose task q and N_Z change."""
-    name = _ALIASES.get(name, name)
+    name = ALIASES.get(name, name)
     if name in _MEMBER:
         return {_MEMBER[name]: [value]}
     section, _, key = ("task", "", name) if name in _OF_TASK else _path(name).partition(".")
@@ -113,7 +114,7 @@ def _path(name: str) -> str:
     if fitting:
         raise InputError("axes", name, f"is a key of {' and of '.join(fitting)}", "write the section too")
     short = [path.partition(".")[2] for path in known]
-    raise unknown_name("axis", name, [*short, *_MEMBER, *_ALIASES, *_OF_TASK], "axes")
+    raise unknown_name("axis", name, [*short, *_MEMBER, *ALIASES, *_OF_TASK], "axes")
 
 
 def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,8 +122,13 @@ def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, A
     if type(value) is not int or value < 1:
         raise InputError(f"axes.{name}", value, "not a positive integer", "give whole numbers from 1 on")
     if name == "n_keys":
-        first = tokens_of("keys", table["keys"])[0]
-        return {"keys": f"{first}..{first + value - 1}"}
+        keys = tokens_of("keys", table["keys"])
+        if keys == [*range(keys[0], keys[-1] + 1)]:
+            return {"keys": f"{keys[0]}..{keys[0] + value - 1}"}
+        if value > len(keys):
+            problem = f"the task has {len(keys)} keys, with gaps"
+            raise InputError(f"axes.{name}", value, problem, "give fewer, or a task with more keys")
+        return {"keys": keys[:value]}
 
     def fitting(part: Mapping[str, Any]) -> dict[str, Any]:
         """Drop held-out combinations of another length than q, which cannot occur."""

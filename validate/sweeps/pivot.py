@@ -20,6 +20,7 @@ from validate.judge.measures.learning import highest_accuracy, learned_bias, mat
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value, between, ends
+from validate.studies.axes import ALIASES
 
 Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's configuration and its metrics, one entry for each evaluation."""
@@ -155,7 +156,7 @@ class Cell:
 class Pivot:
     """A measure over two axes, each a name and its values; a row of cells for each value of y.
 
-    ``others`` are the axes, besides the seed, over which the runs of a cell differ somewhere.
+    ``others`` are the axes, besides the seed, in which the runs of some cell differ.
     """
 
     title: str
@@ -182,7 +183,7 @@ class Pivot:
         occurs = {mark: mark in plain for mark in NOTES}
         occurs |= {"[low, high]": "[" in full.replace(NO_INTERVAL, ""), NO_INTERVAL: NO_INTERVAL in full}
         notes = [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
-        over = f"each cell is a mean over all values of {', '.join(self.others)}"
+        over = f"each cell is a mean over its values of {', '.join(self.others)}"
         return [*notes, *[over] * bool(self.others)]
 
     def as_dict(self) -> dict[str, Any]:
@@ -218,8 +219,10 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         The configuration and the metrics of complete runs.
     measure : Measure
     x, y : str
-        Two settings in which the runs may differ, by their columns in the table.
+        Two settings in which the runs may differ, by their columns in the table, or as a sweep's file
+        calls them: "gamma", "N_Z".
     """
+    x, y = (ALIASES.get(axis, axis) for axis in (x, y))
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
     known = set[str]()
     for config, metrics in runs:
@@ -236,7 +239,9 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
     xs, ys = (sorted({pair[i] for pair in at}, key=_order) for i in (0, 1))
     cells = tuple(tuple(_cell(at.get((a, b), []), {x, y}, measure.within) for a in xs) for b in ys)
-    others = tuple(axis for axis in axes if axis not in {x, y, "seed"})
+    apart = [axis for axis in axes if axis not in {x, y, "seed"}]
+    values = {axis: [{str(own.get(axis)) for _, own in cell} for cell in at.values()] for axis in apart}
+    others = tuple(axis for axis in apart if max(map(len, values[axis])) > 1)
     return Pivot(measure.name, (x, xs), (y, ys), cells, others)
 
 

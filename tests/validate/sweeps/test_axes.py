@@ -30,13 +30,16 @@ def test_zipped_axes_go_together(tmp_path: Path) -> None:
 
 
 def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
-    found = [
-        m.build_task() for m in members(tmp_path, 'q = [2, 3]\nN_Z = [3, 5]\n"task.vocab_size" = [90]')[::4]
-    ]
+    axes = '"task.keys" = ["40..41"]\nq = [2, 3]\nN_Z = [3, 5]\n"task.vocab_size" = [90]'
+    found = [m.build_task() for m in members(tmp_path, axes)[::4]]
     assert [(task.n_anchors, task.length) for task in found] == [(2, 3), (2, 3), (3, 4), (3, 4)]
     assert [task.keys for task in found[:2]] == [(40, 41, 42), (40, 41, 42, 43, 44)]
     held_out = [sum(len(mapping.held_out) for mapping in task.mappings) for task in found]
     assert held_out == [1, 1, 0, 0]  # Those of two anchors cannot occur among three.
+    one, *_ = members(tmp_path, "N_Z = [1]")
+    assert one.build_task().keys == (40,)
+    with pytest.raises(InputError, match="the task has 2 keys, with gaps"):
+        members(tmp_path, "N_Z = [3]")
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ def test_the_command_shows_draws_and_says_what_it_leaves_out(
     assert "left out: 1 of 5 runs" in printed.err
     out = tmp_path / "new" / "map.svg"
     assert main([*command, "--out", str(out)]) == 0
-    assert "each cell is a mean over all values of learning_rate\n" in capsys.readouterr().out
+    assert "each cell is a mean over its values of learning_rate\n" in capsys.readouterr().out
     assert out.read_text().startswith("<?xml")
     assert main([*command, "--out", str(out)]) == 2
     for options, refused in (
