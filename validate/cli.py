@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
@@ -38,10 +39,11 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     try:
         if arguments is None:
             prepare_streams()
+            warnings.showwarning = lambda message, *_, **__: say(f"anchorflow: warning: {message}")
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError, IntegrationError) as error:
-        say(f"anchorflow: {error}")
+        say(f"anchorflow: {str(error).replace('allow more by max_gradients', 'allow more: --max-gradients')}")
         return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")

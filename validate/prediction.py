@@ -100,10 +100,11 @@ class Prediction(Shown):
         """Return one line per token: its kind, r_s, and its label distribution in numbers."""
         rows = []
         for t, error in zip(self.statistics.tokens, self.statistics.token_errors, strict=True):
-            mean, std = with_error(t.mean, error.mean, ".2f"), with_error(t.std, error.std, ".2f")
-            rows.append(
-                [str(t.token), t.kind, f"{t.ratio:.4g}", mean, std, with_error(t.norm2, error.norm2, ".3g")]
-            )
+            labels = [with_error(t.mean, error.mean, ".2f"), with_error(t.std, error.std, ".2f")]
+            if not t.ratio:  # Its P^s is u by convention.
+                labels = [UNDEFINED] * 2
+            norm2 = with_error(t.norm2, error.norm2, ".3g")
+            rows.append([str(t.token), t.kind, f"{t.ratio:.4g}", *labels, norm2])
         return rows
 
     def cosine_rows(self) -> list[list[str]]:
@@ -134,6 +135,8 @@ class Prediction(Shown):
             ]
         few = ", ".join(repr(m.name) for m in self.task.mappings if m.name not in groups)
         too_few = [f"Without rows of their own, as they have fewer than three anchors: {few}."] if few else []
+        if never := [t.token for t in found.tokens if not t.ratio]:
+            notes.append(f"Only in held-out sequences, never in training: {ranges(never)}.")
         return [
             *notes,
             *distance_notes(groups.values()),

@@ -58,7 +58,7 @@ def tagged(source: str, default: Any, **checks: Any) -> Any:
 
 def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputError:
     """Turn the first problem of a pydantic report into one sentence with a remedy."""
-    problem = error.errors(include_url=False)[0]
+    problem, *others = error.errors(include_url=False)
     position, value = _position(problem["loc"]), problem["input"]
     inner = problem.get("ctx", {}).get("error")
     if isinstance(inner, InputError):
@@ -75,6 +75,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
         remedy = f"write [{json.dumps(value)}]" if isinstance(value, str | int | float) else "write [...]"
         return InputError(position, value, "not a list", remedy)
     message = problem["msg"].removeprefix("Value error, ")
+    alike = [e for e in others if e["type"] == "literal_error" and e["loc"][:-1] == problem["loc"][:-1]]
+    message += "".join(f", or {e['ctx']['expected']}" for e in alike)
     # The value may have come from a file, an option or Python; the message says what is allowed.
     remedy = "add it" if problem["type"] == "missing" else "give another value"
     return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)

@@ -263,7 +263,7 @@ def _notes(rate: float, scales: Sequence[Scale], n_parameters: int) -> list[str]
         notes.append(f"The library's {first.library:.3g} at fan-in {first.fan_in} is γ = {implied:.2f}.")
     small = (
         f"Regime: γ = {rate:g} is small (above 0.5). Training starts on a plateau, and early on embeddings "
-        "take the geometry of their tokens' labels, which anchorflow predicts. Whether rules come before "
+        "take the geometry of their tokens' labels, as predicted. Whether rules come before "
         "tables depends on norm, optimiser and size."
     )
     usual = (

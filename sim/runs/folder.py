@@ -31,10 +31,12 @@ from sim.runs.files import (
 )
 from sim.runs.manifest import Manifest
 from theory import InputError
-from theory.reading import as_path, is_folder
+from theory.reading import as_path, is_file, is_folder
 
 FORMAT_VERSION = 2
 CONFIG, STATISTICS = "config.json", "statistics.safetensors"
+PLAN = "planned.json"
+"""In a folder of runs: the configurations that were to be trained into it."""
 _IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
 """Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
 _REMEDY = "restore it, or move the folder away and train the run again"
@@ -176,11 +178,15 @@ class RunFolder(Manifest):
 
 def read_config(path: Path) -> MemberConfig:
     """Read a run folder's configuration, whatever the run's status."""
+    if is_file(path):
+        remedy = "name a folder that anchorflow train made"
+        raise InputError("run", str(path), "a file, not a run's folder", remedy)
     if not is_folder(path):
-        raise InputError("run", str(path), "no such folder", "make it with: anchorflow train CONFIG.toml")
+        remedy = f"check the path, or train into it: anchorflow train FILE.toml --out {quote(str(path))}"
+        raise InputError("run", str(path), "no such folder", remedy)
     if not is_run_folder(path):
-        inside = [f", such as {run}" for run in runs_inside(path, 1, 2, 3)[:1]]
-        remedy = "name a run folder" + "".join(inside)
+        inside = [f", such as {quote(str(run.parent))}" for run in runs_inside(path, 2, 3)[:1]]
+        remedy = "name a run folder, or a folder of runs" + "".join(inside)
         raise InputError("run", str(path), "not a run folder", remedy)
     folder = RunFolder(path)
     if not (path / Manifest.name).is_file():
@@ -214,6 +220,8 @@ def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
     if provenance["status"] == "diverged":
         remedy = "train it again with a smaller training.learning_rate and --overwrite"
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)
+    # All that was planned beside it, rather than this run alone.
+    begun = folder.parent if (folder.parent / PLAN).is_file() else folder
     again = "or train it again with --overwrite"
-    remedy = f"continue it: anchorflow train --resume {quote(str(folder))}; {again}"
+    remedy = f"continue it: anchorflow train --resume {quote(str(begun))}; {again}"
     return InputError("run", str(folder), f"not finished (status: {provenance['status']})", remedy)

@@ -96,8 +96,17 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
     report = _json(capsys)
     assert report == json.loads((tmp_path / "report" / "report.json").read_text())
     assert (tmp_path / "report" / "report.html").exists()
-    assert main(["compare", str(out), "--epochs", "7"]) == 2
-    assert "epochs = 7: no snapshot" in capsys.readouterr().err
+    for more, refusal in (("7", "epochs = 7: no snapshot"), ("2", "shown in the report alone")):
+        assert main(["compare", str(out), "--epochs", more]) == 2
+        assert refusal in capsys.readouterr().err
+    lost = (out / "gamma0.8_seed5").rename(tmp_path / "lost")
+    assert main(["compare", str(out)]) == 0
+    assert (
+        f"gamma0.8_seed5; train what is missing: anchorflow train --resume {out}" in capsys.readouterr().err
+    )
+    assert main(["train", str(out)]) == 2
+    assert f"to continue its runs: anchorflow train --resume {out}" in capsys.readouterr().err
+    lost.rename(out / "gamma0.8_seed5")
     assert main(["compare", str(out / "gamma0.8_seed4"), str(out / "gamma0.8_seed5")]) == 0
     assert "P^s - u" in capsys.readouterr().out
 
@@ -127,7 +136,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
         ("figures --format gif", ["--format", "png, pdf, svg"]),
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
-        ("compare nowhere", ["nowhere", "make it"]),
+        ("compare nowhere", ["nowhere", "train into it"]),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
@@ -222,10 +231,11 @@ def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(
 
     def opened(path: Path) -> Any:
         final = {"accuracy": dict.fromkeys(losses[path], 0.5), "loss": losses[path]}
-        return SimpleNamespace(path=path, metrics=[final], snapshot_epochs=[0, 2])
+        config = SimpleNamespace(task=None)
+        return SimpleNamespace(path=path, config=config, metrics=[final], snapshot_epochs=[0, 2])
 
     monkeypatch.setattr("sim.runs.run.Run.open", opened)
-    print_runs(losses, "anchorflow compare runs", as_json=False)
+    print_runs(losses, Path("runs"), None, as_json=False)
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line[:2] in ("a ", "b ")]
     assert rows == [["a", "0.500", "0.500", "1.250", "–"], ["b", "0.500", "–", "2.000", "–"]]
 

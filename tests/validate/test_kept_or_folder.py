@@ -74,7 +74,7 @@ def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> No
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "variant").symlink_to(runs[0].path.parent)
     for folder in (tmp_path / "study", tmp_path):
-        with pytest.raises(InputError, match=f"such as {tmp_path}/study/variant/"):
+        with pytest.raises(InputError, match=f"such as {tmp_path}/study/variant\\."):
             group_runs(folder)
     found = find_observations(tmp_path / "study", variants=True)
     assert [run.config for run in found] == [run.config for run in runs]

@@ -73,7 +73,7 @@ def finite_sample_cosine(
     spread = (_covariance(task, anchor, anchor, k, held_out), _covariance(task, other, other, k, held_out))
     inner = float(distributions[0] @ distributions[1]) + _covariance(task, anchor, other, k, held_out)
     scale = np.sqrt((signal[0] + spread[0]) * (signal[1] + spread[1]))
-    return FiniteSample(spread, signal, inner, float(inner / scale))
+    return FiniteSample(spread, signal, inner, float(inner / scale) if scale else float("nan"))
 
 
 def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:

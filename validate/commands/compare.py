@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
+from theory.reading import is_file
 from validate.commands.options import CommandOptions, Positional
+from validate.commands.train import runs_of
 
 if TYPE_CHECKING:
     from validate.report import Report
@@ -28,7 +31,7 @@ class Options(CommandOptions):
     out: Path | None = None
     """Write report.html, report.json and the figures here."""
     epochs: tuple[int, ...] = ()
-    """Also show the cosines at these epochs, each of which needs a snapshot."""
+    """Also show the cosines at these epochs in the report; each needs a snapshot."""
     flow: bool = False
     """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
     and another seed's run. For Emb-MLPs; minutes for each γ at the paper's size."""
@@ -38,10 +41,11 @@ class Options(CommandOptions):
 
 def run(options: Options) -> int:
     """Compare, print, and write the report if asked to."""
+    from sim.runs.folder import PLAN, is_run_folder
     from sim.runs.outputs import OutputFolder
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
-    from validate.terminal.tables import print_json
+    from validate.terminal.tables import print_json, say
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
@@ -51,6 +55,12 @@ def run(options: Options) -> int:
             problem = f"no snapshot at {setting.label}"
             raise InputError("epochs", epoch, problem, f"choose from {setting.epochs()}")
     shown = options.out is not None or options.as_json
+    if options.epochs and not shown:
+        raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")
+    for folder in (folder for folder in options.runs if is_file(folder / PLAN)):
+        if lacking := [path.name for path in runs_of(folder) if not is_run_folder(path)]:
+            again = f"train what is missing: anchorflow train --resume {quote(str(folder))}"
+            say(f"planned in {folder}, but not trained: {', '.join(lacking)}; {again}")
     title = "Predicted and observed embeddings"
     report = Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)
     files = report.write(options.out) if options.out is not None else ()
@@ -78,8 +88,7 @@ def print_report(report: Report, *, verbose: bool) -> None:
 
     for answer in report.answers:
         tell(str(answer))
-        if answer.outcomes:
-            rows = [row[:-1] for row in answer.rows()]
+        if rows := [row[:-1] for row in answer.rows()]:
             print_table("the verdict's conditions", CONDITIONS_HEADER[:-1], rows)
         if answer.small is not None and (ranked := ranking(answer.small)):
             title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"

@@ -11,16 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from sim.config.language import LanguageTask
 from sim.config.model import KINDS
 from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
+from theory.errors import unknown_key
 from theory.reading import is_file, is_folder, load_json
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
-
-PLAN = "planned.json"
-"""In a folder of runs: the configurations that were to be trained into it."""
 
 
 class Options(TrainingOptions):
@@ -81,12 +80,15 @@ def run(options: Options) -> int:
     execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
+    if is_named and not options.resume:
+        remedy = f"to continue its runs: anchorflow train --resume {quote(str(options.config))}"
+        raise InputError("config", str(options.config), "a folder", remedy)
     if options.resume and (is_named or not (options.config or own)):
         folder = Path(options.config or options.out)
         for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
-        planned = _begun(folder)
+        planned = runs_of(folder)
     else:
         config = configuration_of(options)
         planned = planned_in(folder, config.members())
@@ -94,8 +96,7 @@ def run(options: Options) -> int:
     from validate.training import train_with_progress  # It loads SciPy, and bad input is refused without.
 
     train_with_progress(planned, execution, begin)
-    first = f" --import {quote(options.import_first)}" if options.import_first else ""
-    print_runs(planned, f"anchorflow compare {quote(str(folder))}{first}", as_json=options.as_json)
+    print_runs(planned, folder, options.import_first, as_json=options.as_json)
     return 0
 
 
@@ -113,6 +114,8 @@ def configuration_of(options: Options) -> RunConfig:
         described = {"task": dict(task_table(described["task"]))}
         length = options.keys.get("training.epochs", 0)
         base = experiment_for(as_task(described["task"]), length if length > 0 else None)
+    for key in described.keys() - RunConfig.model_fields:
+        raise unknown_key(f"{options.config}: key", key, {"preset", *RunConfig.model_fields} - {"sources"})
     model = described.get("model", {})
     if "model.kind" in options.keys and isinstance(model, dict):
         # The file's keys of the model stay; a preset's are those of its own kind.
@@ -120,21 +123,22 @@ def configuration_of(options: Options) -> RunConfig:
     return make_run_config(merge(over_preset(base, described), nested(options.keys)))
 
 
-def _begun(folder: Path) -> dict[Path, MemberConfig]:
+def runs_of(folder: Path) -> dict[Path, MemberConfig]:
     """Return the runs in a folder, and those that were planned there and not begun."""
-    from sim.runs.folder import planned_in, read_config
+    from sim.runs.folder import PLAN, planned_in, read_config
     from sim.runs.run import find_runs
 
     plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
+    # First those that were begun: they know the file of a model of the user's.
+    begun = {path: read_config(path) for path in find_runs([folder]) if not plans or path != folder}
     members = [member for plan in plans for member in make_run_config(plan).members()]
-    planned = planned_in(folder, members)
-    begun = [path for path in find_runs([folder]) if not planned or path != folder]
-    return planned | {path: read_config(path) for path in begun}
+    return planned_in(folder, members) | begun
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import write_json, writing
+    from sim.runs.folder import PLAN
 
     plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
     plan = config.model_dump(mode="json")
@@ -144,7 +148,7 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
             write_json(folder / PLAN, [*plans, plan])
 
 
-def print_runs(folders: Iterable[Path], compare: str, *, as_json: bool) -> None:
+def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
     from sim.runs.run import Run
     from validate.terminal.tables import print_json, print_table
@@ -164,4 +168,10 @@ def print_runs(folders: Iterable[Path], compare: str, *, as_json: bool) -> None:
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     title = f"after {epochs} epoch{'s' * (epochs != '1')}"
     print_table(title, ["run", *columns], rows, spare=list(columns)[len(parts) :])
-    print(f"compare them with the theory: {compare}")
+    task = runs[0].config.task
+    if isinstance(task, LanguageTask) and len(task.corpora) < 2:
+        print("to compare a text with another, train on both: anchorflow corpus train FILE FILE")
+        return
+    command = "corpus compare" if isinstance(task, LanguageTask) else "compare"
+    first = f" --import {quote(import_first)}" if import_first else ""
+    print(f"compare them with the theory: anchorflow {command} {quote(str(out))}{first}")

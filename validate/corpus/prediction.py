@@ -142,12 +142,12 @@ class CorpusPrediction(Shown):
     def _nearest(self, near: CorpusGeometry) -> Table:
         """Return one line per neighbour: its count and its cosine, with a mark if that is too uncertain."""
         cosine, c = near.cosine, self.corpus
-        sure = 2 * cosine.standard_error[0] < cosine.value[0]
+        sure = 2 * cosine.standard_error[0] < np.abs(cosine.value[0])
         rows = [
             [c.words[t], str(c.counts[t]), _cell(cosine, 0, i) + TOO_RARE * bool(not sure[i])]
             for i, t in enumerate(near.tokens)
         ]
-        why = "one of the two is too rare to rank; the cosine is within two standard errors of zero or less"
+        why = "within two standard errors of zero: one of the two is too rare to rank"
         notes = [f"*: {why}"] * bool(not sure[1:].all())
         return Table(f"nearest to {rows[0][0]!r}", ("word", "count", "cosine"), rows[1:], (), notes)
 

@@ -79,9 +79,9 @@ def print_table(
         console.print(table)
     if left_out:
         notes = [f"not shown in {width} columns: {', '.join(left_out)}", *notes]
-    # A note may explain a column that is left out.
-    for note in (note for note in notes if note.partition(":")[0] not in left_out):
-        tell(note)
+    for note in notes:  # One may explain columns that are left out.
+        if not {*note.partition(":")[0].split(", ")} <= {*left_out}:
+            tell(note)
     print()
 
 
