@@ -57,7 +57,7 @@ def with_error(value: float, error: float, exact: str = ".3f") -> str:
     if math.isnan(value):
         return UNDEFINED
     if error == 0:
-        return f"{value:{exact}}"
+        return f"{value:z{exact}}"
     if max(abs(value), error) < 1e-3:
         power = math.floor(math.log10(max(abs(value), error)))
         return f"({_plain(value / 10**power, error / 10**power)})e{power}"
@@ -69,12 +69,12 @@ def known_digits(value: float, error: float) -> str:
     if math.isnan(value):
         return UNDEFINED
     decimals = 3 if error == 0 else min(3, max(0, -math.floor(math.log10(2 * error))))
-    return f"{value:.{decimals}f}"
+    return f"{value:z.{decimals}f}"
 
 
 def _plain(value: float, error: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(error)))
-    return f"{value:.{decimals}f}±{error:.{decimals}f}"
+    return f"{value:z.{decimals}f}±{error:.{decimals}f}"
 
 
 def _distances(tokens: Tokens) -> npt.NDArray[np.int_]:

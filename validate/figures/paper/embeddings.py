@@ -145,7 +145,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     rows, rings = [], []
     for letter, setting in zip("ABCDEFGH", settings, strict=False):
         late = runs.shown_epochs(setting)[-1]
-        components = token_map(setting, late, f"components (first seed), epoch {late}")
+        components = token_map(setting, late, f"components (first seed),\nepoch {late}")
         title = f"{letter}  {runs.model_name(setting, rate=True)}"
         rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
         if "ring" in components.title:
