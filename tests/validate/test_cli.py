@@ -137,6 +137,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
         ("compare nowhere", ["nowhere", "train into it"]),
+        ("study --drop", ["drop", "add --keep"]),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from theory import InputError
 from validate.commands.options import EngineOptions, Positional
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ def run(options: Options) -> int:
     from validate.terminal.progress import duration
     from validate.terminal.tables import print_json, print_table
 
+    for name in ("drop", "unfinished"):
+        if getattr(options, name) and not options.keep:
+            raise InputError(name, True, "says how to keep runs", "add --keep, or leave it out")
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
