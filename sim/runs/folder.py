@@ -222,6 +222,7 @@ def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)
     # All that was planned beside it, rather than this run alone.
     begun = folder.parent if (folder.parent / PLAN).is_file() else folder
-    again = "or train it again with --overwrite"
-    remedy = f"continue it: anchorflow train --resume {quote(str(begun))}; {again}"
+    file, again = provenance.get("model_file"), "or train it again with --overwrite"
+    first = f" --import {quote(file)}" if file else ""
+    remedy = f"continue it: anchorflow train --resume {quote(str(begun))}{first}; {again}"
     return InputError("run", str(folder), f"not finished (status: {provenance['status']})", remedy)

@@ -59,7 +59,8 @@ def run(options: Options) -> int:
         raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")
     for folder in (folder for folder in options.runs if is_file(folder / PLAN)):
         if lacking := [path.name for path in runs_of(folder) if not is_run_folder(path)]:
-            again = f"train what is missing: anchorflow train --resume {quote(str(folder))}"
+            first = f" --import {quote(options.import_first)}" if options.import_first else ""
+            again = f"train what is missing: anchorflow train --resume {quote(str(folder))}{first}"
             say(f"planned in {folder}, but not trained: {', '.join(lacking)}; {again}")
     title = "Predicted and observed embeddings"
     report = Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from sim.config.presets import load_preset, merge, over_preset, with_source
@@ -120,7 +121,9 @@ def load_study(source: str | Path) -> Study:
         raise InputError("study", str(source), "has the name of a built-in study", "rename the file")
     origin, data = "chosen" if file.stem in study_names() else None, load_toml(file)
     if data and {*data} <= {*TASK_KEYS}:
-        raise InputError("file", str(file), "a task, not a study", f"train it: anchorflow train {file}")
+        raise InputError(
+            "file", str(file), "a task, not a study", f"train it: anchorflow train {quote(str(file))}"
+        )
     with in_file(file):
         return _study(_checked_name("study", file.stem), data, origin)
 
