@@ -6,18 +6,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from theory import (
-    InputError,
-    Task,
-    cosine_matrix,
-    eq14_embedding,
-    gaussian_embedding,
-    principal_components,
-)
+from theory import InputError, Task, cosine_matrix, eq14_embedding, gaussian_embedding, principal_components
 from validate.figures.embedding import BAR, components_map, excess_curves, predicted_rows
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.predict.predictors import Tokens, are_summed, groups_of, uniform_cosines
 from validate.predict.statistics import Statistics
 
@@ -46,26 +39,21 @@ def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
 def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]]:
     """Return the rows of Fig. 5C, 5D and 9, if the vocabulary holds the normal distribution."""
     try:
+        embedding = eq14_embedding(task, tokens)
         predicted = {
             "$P^s - u$ (eq. 8)": uniform_cosines(task, tokens),
             "normal, computed width (eq. 12)": cosine_matrix(gaussian_embedding(task, tokens)),
-            "normal, width 12 (eq. 14)": cosine_matrix(eq14_embedding(task, tokens)),
+            "normal, width 12 (eq. 14)": cosine_matrix(embedding),
         }
     except InputError:
         # Theorem 1 refuses a vocabulary that cuts the normal off; the exact distributions are drawn above.
         return {}
     geometry: Sequence[BasePanel] = [
-        cosine_map("$\\tilde w$ (eq. 14)", tokens, predicted["normal, width 12 (eq. 14)"][None]),
-        components_map(
-            f"$\\tilde w$, {name} anchors", tokens, principal_components(eq14_embedding(task, tokens))
-        ),
+        cosine_map("$\\tilde w$ (eq. 14)", tokens, cosine_matrix(embedding)[None]),
+        components_map(f"$\\tilde w$, {name} anchors", tokens, principal_components(embedding)),
         components_map("$\\tilde w$, keys", task.keys, principal_components(eq14_embedding(task, task.keys))),
     ]
-    lines = predicted_rows(tokens, predicted)
-    starts = range(0, len(lines), 5)
     return {
-        f"fig9_rows_{name}": [
-            PanelRow("", lines[i : i + 5], legend=i == starts[-1], share_y="cosine") for i in starts
-        ],
+        f"fig9_rows_{name}": in_rows(predicted_rows(tokens, predicted), 5),
         f"fig5cd_geometry_{name}": [PanelRow("", geometry, BAR)],
     }

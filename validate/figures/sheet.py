@@ -18,8 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from sim.runs.outputs import OutputFolder, file_name
 from theory.reading import PathLike, as_path
 from validate.figures.panels.panel import BasePanel, marks_text
-from validate.figures.panels.panel import NoRuns as NoRuns
-from validate.figures.style import PAGE_WIDTH, new_figure, rendered, styled
+from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled
 
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
@@ -101,7 +100,7 @@ class Sheet:
         ``footnote=False`` leaves the footnote to whoever shows the figure.
         """
         heights = [row.inches for row in self.rows]
-        self.figure_ = figure = new_figure(PAGE_WIDTH, sum(heights) + 0.3 * footnote)
+        self.figure_ = figure = AnyTextFigure(figsize=(PAGE_WIDTH, sum(heights) + 0.3 * footnote))
         parts: Any = figure.subfigures(len(self.rows), 1, squeeze=False, height_ratios=heights)
         self.axes_ = [_draw_row(part, row) for part, row in zip(parts[:, 0], self.rows, strict=True)]
         _share_axes(self.rows, self.axes_)
@@ -150,6 +149,14 @@ class Sheet:
         """Write the figure in some formats and return the files."""
         out = OutputFolder(as_path("folder", folder))
         return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
+
+
+def in_rows(panels: Sequence[BasePanel], columns: int, title: str = "") -> list[PanelRow]:
+    """Return rows of cosines: the title above the first, the legend below the last, one vertical axis."""
+    starts = range(0, len(panels), columns)
+    rows = [PanelRow("", panels[i : i + columns], legend=False, share_y="cosine") for i in starts]
+    rows[0].title, rows[-1].legend = title, True
+    return rows
 
 
 def plain(text: str) -> str:

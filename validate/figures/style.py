@@ -61,10 +61,11 @@ def sequential(count: int) -> list[tuple[float, float, float, float]]:
     return [tuple(colour) for colour in colormaps[SEQUENTIAL](np.linspace(0, 0.88, count))]
 
 
-class _Figure(Figure):
+class AnyTextFigure(Figure):
     """A figure that shows a user's name such as ``$x^$``, which is no mathematics, as it is."""
 
     def draw(self, renderer: Any) -> None:
+        """Draw, with those texts as mathematics that are."""
         for text in self.findobj(Text):
             assert isinstance(text, Text)
             text.set_parse_math(_is_math(text.get_text()))
@@ -86,21 +87,15 @@ def new_axes(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (3.4, 2.8)
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its axes, row by row; ``size`` is one panel's, in inches. No window is opened."""
-    figure = _Figure(figsize=(size[0] * columns, size[1] * rows))
+    figure = AnyTextFigure(figsize=(size[0] * columns, size[1] * rows))
     axes: Any = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
 
 
 @styled
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches."""
-    return _Figure(figsize=(width, height))
-
-
-@styled
 def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
     """Return a figure as a file of some format, "png", "svg" or "pdf"."""
-    if figure.get_layout_engine() is not None:
+    if figure.get_constrained_layout():
         # Solved once for all formats: the layout takes longer than the drawing.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

@@ -27,7 +27,7 @@ from validate.figures.panels.curves import Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE
@@ -96,25 +96,14 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
 def every_row(observations: Sequence[Observations]) -> Sheet:
     """Draw cos(s, ·) of every reasoning anchor s: label distributions and eq. 14 against training."""
-    found = runs.of_kind(observations, runs.ATTENTION)
-    found = found or runs.of_kind(
-        observations, runs.EMB_MLP, "Fig. 9 is about the Transformer and the Emb-MLP"
-    )
-    setting = runs.small_scale(found)
+    needs = "Fig. 9 is about the Transformer and the Emb-MLP"
+    transformers = runs.of_kind(observations, runs.ATTENTION)
+    setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
     tokens, epoch = reasoning_group(setting.task), runs.shown_epochs(setting)[0]
     panels = cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
     name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
-    starts = range(0, len(panels), columns)
-    rows = [
-        PanelRow(
-            "" if start else f"Reasoning anchors, {name}",
-            panels[start : start + columns],
-            legend=start == starts[-1],
-            share_y="cosine",
-        )
-        for start in starts
-    ]
+    rows = in_rows(panels, columns, f"Reasoning anchors, {name}")
     caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 

@@ -38,13 +38,10 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     B, the memory accuracy that no sum of embeddings can pass in expectation. Dots are the curves that the
     theory predicts for the Emb-MLP without any run, where they are kept.
     """
-    transformer, emb_mlp = (
-        runs.of_kind(observations, runs.ATTENTION),
-        runs.of_kind(observations, runs.EMB_MLP),
-    )
-    runs.of_kind(
-        observations, runs.ATTENTION + runs.EMB_MLP, "Fig. 3 is about the Transformer and the Emb-MLP"
-    )
+    needs = "Fig. 3 is about the Transformer and the Emb-MLP"
+    runs.of_kind(observations, runs.ATTENTION + runs.EMB_MLP, needs)
+    transformer = runs.of_kind(observations, runs.ATTENTION)
+    emb_mlp = runs.of_kind(observations, runs.EMB_MLP)
     rows, parts = [], []
     if transformer:
         name = runs.model_name(transformer[0])
