@@ -113,8 +113,8 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
     settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))
     rows = [
-        PanelRow(f"{letter}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
-        for letter, s in zip("ABCDEFGH", settings, strict=False)
+        PanelRow(f"{chr(65 + i)}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
+        for i, s in enumerate(settings)
     ]
     caption = (
         f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
@@ -132,10 +132,10 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """
     settings = runs.large_scales(runs.of_kind(observations, runs.ATTENTION, "Fig. 11 is about Transformers"))
     rows, rings = [], []
-    for letter, setting in zip("ABCDEFGH", settings, strict=False):
+    for i, setting in enumerate(settings):
         late = runs.shown_epochs(setting)[-1]
         components = token_map(setting, late, f"components (first seed),\nepoch {late}")
-        title = f"{letter}  {runs.model_name(setting, rate=True)}"
+        title = f"{chr(65 + i)}  {runs.model_name(setting, rate=True)}"
         rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
         if "ring" in components.title:
             rings.append(f"{setting.init_rate:g}")

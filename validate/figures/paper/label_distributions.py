@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 
@@ -59,9 +60,10 @@ def _longest(settings: Sequence[Setting]) -> list[Setting]:
 
 def _mapping_curves(setting: Setting) -> PanelRow:
     """Return loss and accuracy of each memory mapping."""
+    looks = zip(cycle(PALETTE), cycle(("-", "--", "-.", ":")), strict=False)
     parts = {
         m.name: (label_words(setting.task, m), Look(colour, line=line))
-        for m, colour, line in zip(setting.task.mappings, PALETTE, ("-", "--", "-.", ":"), strict=False)
+        for m, (colour, line) in zip(setting.task.mappings, looks, strict=False)
         if m.is_table
     }
     title = f"A  {model_name(setting, rate=True)}: two memory mappings"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Literal
 
 import numpy as np
@@ -99,16 +100,16 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     rows = [
         PanelRow(
-            f"{letter}  γ = {gamma:g}: loss",
+            f"{chr(65 + i)}  γ = {gamma:g}: loss",
             [_at_rate(by_rate.get((gamma, rate)), rate) for rate in rates],
             legend=gamma == gammas[-1],
             share_y="loss",
         )
-        for letter, gamma in zip("ABCDEFGH", gammas, strict=False)
+        for i, gamma in enumerate(gammas)
     ]
     have = settings[0].runs[0].metrics[0]["loss"]
     spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
-    title = f"{'ABCDEFGHI'[len(gammas)]}  Largest rise of the loss above its lowest value before"
+    title = f"{chr(65 + len(gammas))}  Largest rise of the loss above its lowest value before"
     rows.append(PanelRow(title, spikes, share_y="rise"))
     caption = (
         "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
@@ -188,7 +189,7 @@ def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves
     """
     curves = {}
     gammas = sorted({s.init_rate for s in settings})
-    for gamma, colour, marker in zip(gammas, sequential(len(gammas)), MARKERS, strict=False):
+    for gamma, colour, marker in zip(gammas, sequential(len(gammas)), cycle(MARKERS), strict=False):
         own = sorted((s for s in settings if s.init_rate == gamma), key=_peak)
         rises = [np.array([ends(largest_rise(curve(r, "loss", part)[1]))[0] for r in s.runs]) for s in own]
         rates, look = [_peak(s) for s in own], Look(colour, marker)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
     """Return the effective rank of one matrix of every setting at the epochs that all have."""
     epochs = sorted(set.intersection(*(set(s.epochs()) for s in settings)))
     curves = {}
-    for s, colour, marker in zip(settings, sequential(len(settings)), MARKERS * 9, strict=False):
+    for s, colour, marker in zip(settings, sequential(len(settings)), cycle(MARKERS), strict=False):
         ranks = np.stack([s.array(f"effective_rank/{matrix}", e) for e in epochs], axis=1)
         curves[f"γ = {s.init_rate:g}"] = Curve(epochs, ranks, Look(colour, marker), SIZE)
     layer = matrix.rpartition(".")[0]
