@@ -118,7 +118,7 @@ class Recorder:
                 self._grams[name] = [D @ D.T, (D @ D.T)[np.ix_(shuffle, shuffle)]]
         else:
             corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
-            ((_, self._tokens), *_) = token_sets(corpora[0], (), top, (1,), rng)
+            ((_, self._tokens),) = token_sets(corpora[0], (), top, (), rng)
             own: CountPredictor = "tied" if len(role.names) > 1 else "bigram"
             for p in (own, "marginal", "readout"):
                 self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]

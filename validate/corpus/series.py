@@ -127,7 +127,7 @@ def compare_series(
     V = len(opened[0][1].matrix(tensor))
     rng = np.random.default_rng(seed)
     corpora = counts_and_controls(corpus, V, padded, controls, rng)
-    ((_, chosen), *_) = token_sets(corpora[0], tokens, top, (1,), rng)
+    ((_, chosen),) = token_sets(corpora[0], tokens, top, (), rng)
     grams = cache(lambda predictor: [corpus_gram(each, chosen, predictor) for each in corpora])
     points, rows = [], []
     for step, checkpoint in opened:

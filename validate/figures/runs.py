@@ -31,8 +31,8 @@ NORMS = {
 EMB_MLP, ATTENTION, LANGUAGE = ("emb-mlp",), ("transformer", "one-layer"), ("gpt2",)
 LARGEST = 0.5
 """The largest γ of large initial weights: the paper calls γ > 1/2 small."""
-PAPER_LATE = 900
-"""The late epoch of 1000 that the paper shows, where it names one."""
+PAPER_LATE = 0.9
+"""The late epoch that the paper shows where it names one, 900 of 1000, as a share of the run."""
 
 
 # --- which runs --------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     """
     early = common_early(setting.runs)
     after = [e for e in setting.epochs() if e > early]
-    wished = PAPER_LATE / _paper("transformer").training.epochs * setting.epochs()[-1]
+    wished = PAPER_LATE * setting.epochs()[-1]
     return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
 
 
