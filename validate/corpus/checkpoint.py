@@ -99,7 +99,7 @@ class Checkpoint:
                 alone = json.dumps({tensor: header[tensor] | {"data_offsets": [0, end - first]}}).encode()
                 file.seek(8 + size + first)
                 return load(len(alone).to_bytes(8, "little") + alone + file.read(end - first))
-            except (*_DAMAGED, SafetensorError):
+            except (*_DAMAGED, MemoryError, SafetensorError):
                 problem, remedy = "not a safetensors file of floating-point tensors", "save it again"
                 raise InputError("path", self.name, problem, remedy) from None
 
