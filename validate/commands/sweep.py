@@ -128,7 +128,9 @@ class Show(CommandOptions):
 
 def show(options: Show) -> int:
     """Print the numbers, and draw them."""
-    if options.x == options.y:
+    from validate.studies.axes import ALIASES
+
+    if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
     from validate.sweeps import pivot_of

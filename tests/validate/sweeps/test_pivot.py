@@ -224,6 +224,7 @@ def test_the_command_shows_draws_and_says_what_it_leaves_out(
         (["--measure", "bais"], "did you mean 'bias'"),
         (["--measure", "bias", "--data-set", "mem"], "data_set = 'mem'"),
         (["--x", "seed"], "y = 'seed'"),
+        (["--x", "gamma", "--y", "init_rate"], "y = 'init_rate': is also x"),
     ):
         assert main([*command[:5], *options]) == 2
         assert refused in capsys.readouterr().err
