@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -75,6 +76,20 @@ def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: 
         assert [bar.get_ylabel() for bar in bars] == [row.bar] * bool(maps)
         assert all(bar.get_ylim() == image.get_clim() for bar in bars for image in maps)
         assert len({image.cmap.name for image in maps}) <= 1
+
+
+def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are() -> None:
+    run, rates = make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
+    runs = [replace(run, config=run.config.model_copy(update={"init_rate": rate})) for rate in rates]
+    rows = FIGURES[17].sheet(runs).rows
+    assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
+    assert [list(panel.curves) for panel in rows[-1].panels] == [[f"γ = {rate:g}" for rate in rates]] * 3
+
+
+def test_a_single_singular_value_stands_out() -> None:
+    run = make_observations()
+    arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
+    assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])

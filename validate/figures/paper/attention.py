@@ -40,7 +40,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     average = f"The first attention is {average}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
     values = setting.array("singular/0.W_V", epochs[0])
-    ratios = values[:, 1] / values[:, 0]
+    ratios = values[:, 1:2].sum(axis=1) / values[:, 0]  # Of a single one, as with d_k = 1, 0.
     stands = "stands out" if ratios.mean() <= STANDS_OUT else "does not stand out"
     first = f"the first singular value of W_V {stands} (σ2/σ1 = {seeds_text(ratios, SHARE)})."
     first = f"At epoch {epochs[0]} {first}"
