@@ -205,12 +205,10 @@ def keys_of(config: MemberConfig) -> dict[str, str]:
 
 def identity(config: MemberConfig) -> str:
     """Return what decides a run: all but how it was looked at and, at a constant rate, its length."""
-    data = config.model_dump(mode="json")
     looks = {name.removeprefix("training.") for name in LOOKS} | {"patience"}
     if config.training.schedule == "constant":
         looks.add("epochs")
-    data["training"] = {key: value for key, value in data["training"].items() if key not in looks}
-    return json.dumps(data, sort_keys=True)
+    return json.dumps(config.model_dump(mode="json", exclude={"training": looks}), sort_keys=True)
 
 
 def shared_runs(studies: Iterable[Study] | None = None) -> list[tuple[tuple[str, ...], int]]:

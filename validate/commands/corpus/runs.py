@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from sim.config.language import CorpusSource, Layout, Unit, corpus_name
+from sim.config.language import CorpusSource, LanguageTask, Layout, Unit, corpus_name
 from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import RunConfig, make_run_config
@@ -16,7 +16,6 @@ from validate.commands.options import CommandOptions, Option, Positional, Traini
 from validate.commands.train import print_runs
 
 if TYPE_CHECKING:
-    from sim import LanguageTask
     from validate.corpus.comparison import LanguageComparison
 
 PRESETS = (*(name for name in preset_names() if name.startswith("language-")), "paper-gpt2")
