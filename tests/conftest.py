@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Generator
 from multiprocessing import forkserver
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,21 @@ LOADED = [
 ]
 """What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""
 _ERRORS = pytest.StashKey[Errors]()
+
+
+class Printed(NamedTuple):
+    """How a command ended, and what it printed on its two streams."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Printed]
+"""The type of the fixture ``cli``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,6 +128,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, which is empty."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command in this process, which has to end with an exit code, or with any for None."""
+    from validate.cli import main
+
+    def run(*arguments: str, code: int | None = 0) -> Printed:
+        capsys.readouterr()
+        printed = Printed(main([*arguments]), *capsys.readouterr())
+        assert printed.code == code or code is None, (arguments, printed)
+        return printed
+
+    return run
 
 
 @pytest.fixture

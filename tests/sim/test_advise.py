@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sim
+from tests.conftest import Cli
 from tests.foreign_models import Language
-from validate.cli import main
 
 SMALL = {"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -73,9 +74,10 @@ def test_every_column_is_its_own_number() -> None:
     assert not any("400 M" in note for note in advice.notes)
 
 
-def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_command_prints_lines_that_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Cli
+) -> None:
+    found = cli("advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json").json()
     assert found["scales"][0]["std"] == pytest.approx(32**-0.6)
     space: dict[str, Any] = {}
     exec(found["code"], space)
@@ -87,17 +89,10 @@ def test_the_command_prints_lines_that_run(tmp_path: Path, capsys: pytest.Captur
         (["--module", "tests.foreign_models:Nothing"], "module = "),
         (["--module", "math:pi"], "module = "),
         ([str(tmp_path / "other.json")], "model = "),
-        ([str(tmp_path / "wrong.json")], "model = " if _has("transformers") else "package = "),
+        ([str(tmp_path / "wrong.json")], "model = " if find_spec("transformers") else "package = "),
         ([], "needs either CONFIG or --module"),
     ):
-        assert main(["advise", *arguments]) == 2
-        said = capsys.readouterr()
+        said = cli("advise", *arguments, code=2)
         assert said.out == ""
         assert argument in said.err
         assert said.err.count("\n") == 1
-
-
-def _has(package: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(package) is not None

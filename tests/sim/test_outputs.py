@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFolder, file_name
+from tests.conftest import Cli
 from theory import InputError
-from validate.cli import main
 from validate.figures.style import save
 from validate.sweeps import write_table
 
@@ -61,17 +61,14 @@ COMMANDS = {
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_bad_target_is_refused_before_the_work(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_target_is_refused_before_the_work(command: str, tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "file"
     file.write_text("years of work")
     streams = [] if command == "derive" else ["pipe", "/dev/null"]
     (tmp_path / "pipe").mkdir() if command == "derive" else os.mkfifo(tmp_path / "pipe")
     for target in ("file", "file/below", *streams, "x" * 300, "/proc/anchorflow/x"):
         out = tmp_path / target
-        assert main([*COMMANDS[command], "--out", str(out)]) == 2, target
-        assert str(out)[:20] in capsys.readouterr().err
+        assert str(out)[:20] in cli(*COMMANDS[command], "--out", str(out), code=2).err
     assert file.read_text() == "years of work"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "pipe"]
 
@@ -89,40 +86,35 @@ def run_folder(tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("command", ["predict", "demo", "compare", "figures"])
 def test_a_run_folder_is_refused_before_the_work(
-    command: str, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, run_folder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """Training with --overwrite would delete what is in it."""
     (tmp_path / "link").symlink_to(run_folder)
     before = sorted(tmp_path.rglob("*"))
     for out in run_folder, run_folder / "report", run_folder / "snapshots" / "a" / "b", tmp_path / "link":
-        assert main([*COMMANDS[command], "--out", str(out)]) == 2
-        error = capsys.readouterr().err
+        error = cli(*COMMANDS[command], "--out", str(out), code=2).err
         assert f"the folder of a run, {run_folder}; choose another folder" in error
     assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_a_prediction_is_replaced_and_a_task_file_is_not(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_is_replaced_and_a_task_file_is_not(here: Path, cli: Cli) -> None:
     """Twice into its own folder; once into that of the task, under the name that it writes."""
     task = TASK.format("sum")
     Path("task.toml").write_text(task)
     for _ in range(2):
-        assert main(["predict", "task.toml", "--out", "out"]) == 0
-    assert main(["predict", "task.toml", "--out", "."]) == 2
+        cli("predict", "task.toml", "--out", "out")
+    cli("predict", "task.toml", "--out", ".", code=2)
     assert Path("task.toml").read_text() == task
     Path("out/prediction.json").write_text("edited")
-    assert main(["predict", "task.toml", "--out", "out"]) == 2
-    assert "was changed since" in capsys.readouterr().err
+    assert "was changed since" in cli("predict", "task.toml", "--out", "out", code=2).err
     assert Path("out/prediction.json").read_text() == "edited"
 
 
-def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, cli: Cli) -> None:
     task = tmp_path / "task.toml"
     task.write_text(TASK.format("../../../victim"))
-    assert main(["predict", str(task), "--out", str(tmp_path / "deep" / "out")]) == 2
-    assert "victim" in capsys.readouterr().err
+    assert "victim" in cli("predict", str(task), "--out", str(tmp_path / "deep" / "out"), code=2).err
     assert list(tmp_path.iterdir()) == [task]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sim.runs.manifest import Manifest
+from tests.conftest import Cli
 from tests.run_folder import change
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
@@ -42,10 +43,6 @@ snapshot_epochs = [1]
 """
 
 
-def _json(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     file = tmp_path / "config.toml"
@@ -53,9 +50,8 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    assert "example: anchorflow demo" in capsys.readouterr().out
+def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:
+    assert "example: anchorflow demo" in cli("--help").out
     for command in COMMANDS:
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
@@ -64,9 +60,8 @@ def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "emb-mlp", "--out", str(tmp_path / "p"), "--json"]) == 0
-    found = _json(capsys)
+def test_predict_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
+    found = cli("predict", "emb-mlp", "--out", str(tmp_path / "p"), "--json").json()
     task = Task.paper(length=3)
     assert found["label_distributions"]["15"] == label_distribution(task, 15, held_out=True).tolist()
     assert json.loads((tmp_path / "p" / "prediction.json").read_text()) == found
@@ -79,36 +74,28 @@ def test_predict_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
         "fig5cd_geometry_reasoning",
         "fig9_rows_reasoning",
     }
-    assert main(["predict", "emb-mlp"]) == 0
-    assert "reasoning anchor" in capsys.readouterr().out
+    assert "reasoning anchor" in cli("predict", "emb-mlp").out
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train_then_compare(config: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "runs"
     arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
-    assert main([*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json"]) == 0
-    found = _json(capsys)
+    found = cli(*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json").json()
     assert [run["config"]["seed"] for run in found] == [4, 5]
     assert found[0]["config"]["training"]["learning_rate"] == 3e-3
     assert found[0]["config"]["training"]["epochs"] == 2
-    assert main(["compare", str(out), "--out", str(tmp_path / "report"), "--json"]) == 0
-    report = _json(capsys)
+    report = cli("compare", str(out), "--out", str(tmp_path / "report"), "--json").json()
     assert report == json.loads((tmp_path / "report" / "report.json").read_text())
     assert (tmp_path / "report" / "report.html").exists()
     for more, refusal in (("7", "epochs = 7: no snapshot"), ("2", "shown in the report alone")):
-        assert main(["compare", str(out), "--epochs", more]) == 2
-        assert refusal in capsys.readouterr().err
+        assert refusal in cli("compare", str(out), "--epochs", more, code=2).err
     lost = (out / "gamma0.8_seed5").rename(tmp_path / "lost")
-    assert main(["compare", str(out)]) == 0
-    assert (
-        f"gamma0.8_seed5; train what is missing: anchorflow train --resume {out}" in capsys.readouterr().err
-    )
-    assert main(["train", str(out)]) == 2
-    assert f"to continue its runs: anchorflow train --resume {out}" in capsys.readouterr().err
+    remedy = f"gamma0.8_seed5; train what is missing: anchorflow train --resume {out}"
+    assert remedy in cli("compare", str(out)).err
+    assert f"to continue its runs: anchorflow train --resume {out}" in cli("train", str(out), code=2).err
     lost.rename(out / "gamma0.8_seed5")
-    assert main(["compare", str(out / "gamma0.8_seed4"), str(out / "gamma0.8_seed5")]) == 0
-    assert "P^s - u" in capsys.readouterr().out
+    assert "P^s - u" in cli("compare", str(out / "gamma0.8_seed4"), str(out / "gamma0.8_seed5")).out
 
 
 @pytest.mark.parametrize(
@@ -140,40 +127,32 @@ def test_train_then_compare(config: Path, tmp_path: Path, capsys: pytest.Capture
         ("study --drop", ["drop", "add --keep"]),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(
-    line: str,
-    words: list[str],
-    here: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_input_is_one_sentence_and_exit_code_2(line: str, words: list[str], here: Path, cli: Cli) -> None:
     """And nothing is begun."""
-    assert main(line.split()) == 2
-    error = capsys.readouterr().err.strip()
+    error = cli(*line.split(), code=2).err.strip()
     assert error.count("\n") == 0
     assert all(word in error for word in words), error
     assert list(here.iterdir()) == []
 
 
 def test_the_runs_in_a_folder_go_on_without_their_configuration(
-    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """One is stopped in its last epoch and gone on with: by the folder of both, or by its own."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     options = ["--workers", "1", "--training.dtype", "float64"]
-    assert main(["train", str(config), "--out", str(whole), *options]) == 0
+    cli("train", str(config), "--out", str(whole), *options)
     alone = parts / "gamma0.8_seed1"
     for named in ([str(parts)], [str(alone)], ["--out", str(parts)]):
-        assert main(["train", str(config), "--out", str(parts), "--overwrite", *options]) == 0
+        cli("train", str(config), "--out", str(parts), "--overwrite", *options)
         _stop(alone)
-        capsys.readouterr()
-        assert main(["train", "--resume", *named, "--workers", "1", "--json"]) == 0
-        found = [Path(run["path"]) for run in _json(capsys)]
+        resumed = cli("train", "--resume", *named, "--workers", "1", "--json").json()
+        found = [Path(run["path"]) for run in resumed]
         assert found == ([alone] if named == [str(alone)] else [parts / "gamma0.8_seed0", alone])
         for run in found:
             for file in (whole / run.name / "snapshots").iterdir():
                 assert (run / "snapshots" / file.name).read_bytes() == file.read_bytes()
-    assert main(["train", "--resume", str(parts), "--out", "elsewhere"]) == 2
-    assert "out = 'elsewhere'" in capsys.readouterr().err
+    assert "out = 'elsewhere'" in cli("train", "--resume", str(parts), "--out", "elsewhere", code=2).err
 
 
 def _stop(run: Path) -> None:
@@ -186,43 +165,34 @@ def _stop(run: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_demo_exits_with_its_verdicts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_demo_exits_with_its_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Cli) -> None:
     """With six epochs of a tiny task nothing has been learned yet: the demo must say so and exit 1."""
     import validate.commands.demo as demo
 
     tiny = tiny_config(snapshot_epochs=[])
     monkeypatch.setattr(demo, "demo_config", lambda: tiny)
-    assert main(["demo", "--out", str(tmp_path), "--workers", "1", "--json"]) == 1
-    found = _json(capsys)
+    found = cli("demo", "--out", str(tmp_path), "--workers", "1", "--json", code=1).json()
     endpoints = [outcome for outcome in found["verdicts"] if outcome["role"] == "endpoint"]
     assert not all(outcome["state"] == "holds" for outcome in endpoints)
     assert (tmp_path / "report.html").exists()
 
 
 def test_derive_shows_one_lists_all_and_writes_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    assert main(["derive", "prop", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert main(["derive", "Prop. 1"]) == 0
-    assert capsys.readouterr().out == shown == str(find_derivation("prop 1")).removesuffix("\n") + "\n"
-    assert main(["derive"]) == 0
-    listed = capsys.readouterr().out
+    shown = cli("derive", "prop", "1").out
+    assert cli("derive", "Prop. 1").out == shown == str(find_derivation("prop 1")).removesuffix("\n") + "\n"
+    listed = cli("derive").out
     assert all(re.search(rf"^{re.escape(name)} ", listed, re.MULTILINE) for name in derivations())
-    assert main(["derive", "sigma_p", "--json"]) == 0
-    assert _json(capsys)[0]["title"] == find_derivation("sigma_p").title
+    assert cli("derive", "sigma_p", "--json").json()[0]["title"] == find_derivation("sigma_p").title
     page = tmp_path / "page.md"
     two = {name: derivations()[name] for name in ("mu_s", "prop 1")}
     monkeypatch.setattr("theory.derive.display.derivations", lambda: two)
-    assert main(["derive", "--all", "--latex", "--out", str(page)]) == 0
+    cli("derive", "--all", "--latex", "--out", str(page))
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2
-    capsys.readouterr()
-    assert main(["derive", "prop 9"]) == 2
-    assert "did you mean" in capsys.readouterr().err
-    assert main(["derive", "prop", "1", "--all"]) == 2
+    assert "did you mean" in cli("derive", "prop 9", code=2).err
+    cli("derive", "prop", "1", "--all", code=2)
 
 
 def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(
@@ -242,16 +212,13 @@ def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(
 
 
 @pytest.mark.usefixtures("one_paper_figure")
-def test_the_commands_that_are_printed_can_be_pasted(
-    runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_that_are_printed_can_be_pasted(runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "runs ü" / "mine a"
     config = str(runs_folder / "gamma0.8_seed0" / "config.json")
-    assert main(["train", config, "--out", str(out), "--training.epochs", "4"]) == 0
-    printed = capsys.readouterr().out.splitlines()[-1].partition("compare them with the theory: ")[2]
+    *_, last = cli("train", config, "--out", str(out), "--training.epochs", "4").out.splitlines()
+    printed = last.partition("compare them with the theory: ")[2]
     assert shlex.split(printed) == ["anchorflow", "compare", str(out)]
-    assert main(["claims", "--runs", str(out)]) == 2
-    assert f"anchorflow compare '{out}'" in capsys.readouterr().err.replace("\n", "")
+    assert f"anchorflow compare '{out}'" in cli("claims", "--runs", str(out), code=2).err.replace("\n", "")
 
 
 @pytest.mark.parametrize(
@@ -264,11 +231,10 @@ def test_the_commands_that_are_printed_can_be_pasted(
     ],
 )
 def test_a_bad_configuration_is_refused_before_any_work(
-    text: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, words: list[str], tmp_path: Path, cli: Cli
 ) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(text)
-    assert main(["train", str(file), "--out", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
+    error = cli("train", str(file), "--out", str(tmp_path / "out"), code=2).err
     assert all(word in error for word in words), error
     assert not (tmp_path / "out").exists()

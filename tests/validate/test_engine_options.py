@@ -10,9 +10,9 @@ import pytest
 
 from sim import Execution
 from sim.training.engines import ENGINES, Ended, Job, engine_of
+from tests.conftest import Cli
 from tests.tiny_task import TASK, TINY
 from tests.validate.sweeps.toy import write_toy
-from validate.cli import main
 
 Seen = list[tuple[int, Execution]]
 COMMANDS = [
@@ -63,20 +63,17 @@ def full(command: list[str]) -> list[str]:
     ],
 )
 def test_options_that_do_not_fit_are_refused(
-    command: list[str], arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], arguments: list[str], named: str, cli: Cli
 ) -> None:
-    assert main([*full(command), *arguments]) == 2
-    assert named in capsys.readouterr().err
+    assert named in cli(*full(command), *arguments, code=2).err
     assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_the_jobs_go_to_the_engine_that_is_asked_for(
-    command: list[str], seen: Seen, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*full(command), "--scheduler", "tcp://x:1", "--workers", "3"]) == 0
+def test_the_jobs_go_to_the_engine_that_is_asked_for(command: list[str], seen: Seen, cli: Cli) -> None:
+    printed = cli(*full(command), "--scheduler", "tcp://x:1", "--workers", "3")
     ((n_jobs, execution),) = seen
     assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1
     options = {"scheduler": "tcp://x:1"}
     assert execution == Execution(engine="dask", workers=3, engine_options=options, resume=True, shared=True)
-    assert "engine: dask, workers: 3" in capsys.readouterr().err  # This machine's rates say nothing.
+    assert "engine: dask, workers: 3" in printed.err  # This machine's rates say nothing.

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
 
 from sim import Run, find_runs
 from sim.runs.table import COLUMNS, frame
+from tests.conftest import Cli
 from theory import InputError
 from theory.reading import as_path
-from validate.cli import main
 from validate.judge.compare import compare_runs
 from validate.judge.groups import Setting, group_runs
 from validate.observe import kept, observe_path
@@ -42,27 +41,20 @@ def test_frames_hold_the_records(runs: list[Run], settings: list[Setting]) -> No
     assert list(frame([], COLUMNS).columns) == list(COLUMNS)
 
 
-def test_the_table_of_runs_as_csv(
-    runs: list[Run], runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["table", str(runs_folder), "--csv", "-"]) == 0
-    text = capsys.readouterr().out
+def test_the_table_of_runs_as_csv(runs: list[Run], runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
+    text = cli("table", str(runs_folder), "--csv", "-").out
     rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == list(COLUMNS)
     assert len(rows) == sum(len(run.to_records()) for run in runs)
     assert float(rows[-1]["accuracy"]) == runs[-1].to_records()[-1]["accuracy"]
     file = tmp_path / "new" / "metrics.csv"
-    assert main(["table", str(runs_folder), "--csv", str(file)]) == 0
+    cli("table", str(runs_folder), "--csv", str(file))
     assert file.read_text() == text
-    capsys.readouterr()
-    assert main(["table", str(runs_folder), "--long", "--csv", "-"]) == 0
-    long = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    long = list(csv.DictReader(io.StringIO(cli("table", str(runs_folder), "--long", "--csv", "-").out)))
     losses = [row["value"] for row in long if row["statistic"] == "loss"]
     assert losses == [row["loss"] for row in rows]
-    assert main(["table", str(runs_folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [r for run in runs for r in run.to_records()]
-    assert main(["table", str(runs_folder)]) == 0
-    shown = capsys.readouterr().out
+    assert cli("table", str(runs_folder), "--json").json() == [r for run in runs for r in run.to_records()]
+    shown = cli("table", str(runs_folder)).out
     assert "the last evaluation of each run" in shown
     assert all(f"{loss:.3f}" in shown for loss in runs[0].metrics[-1]["loss"].values())
-    assert main(["table", str(tmp_path / "nowhere")]) == 2
+    cli("table", str(tmp_path / "nowhere"), code=2)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sim import Run
+from tests.conftest import Cli
 from theory import InputError
-from validate.cli import main
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
 from validate.observe import find_observations, observe, observe_path, write_kept
@@ -49,21 +49,17 @@ def test_files_folders_runs_and_observations_give_one_comparison(
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_commands_take_kept_files(
-    kept_folder: Path, runs_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_take_kept_files(kept_folder: Path, runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
     file = str(kept_folder / "gamma0.8_seed0.safetensors")
-    assert main(["compare", file]) == 0
-    assert "verdict: censored" in capsys.readouterr().out
+    assert "verdict: censored" in cli("compare", file).out
     tables = []
     for source in (runs_folder, kept_folder):
-        assert main(["table", str(source), "--json"]) == 0
-        rows = json.loads(capsys.readouterr().out)
+        rows = cli("table", str(source), "--json").json()
         own = [{k: v for k, v in row.items() if k != "run"} for row in rows]
         tables.append({json.dumps(row, sort_keys=True) for row in own})
     assert tables[0] == tables[1]
     assert len(tables[0]) == len(rows)
-    assert main(["figures", "3", "--runs", file, "--out", str(tmp_path)]) == 0
+    cli("figures", "3", "--runs", file, "--out", str(tmp_path))
 
 
 def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,10 @@ import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig
+from tests.conftest import Cli
 from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
 from theory.flows.mean_training import MOST_GRADIENTS
-from validate.cli import main
 from validate.commands.predict import Options
 from validate.judge.agreement import r_squared
 from validate.judge.measures.learning_times import (
@@ -120,9 +119,7 @@ memory_anchors = "1..3"
 
 
 @pytest.mark.parametrize("scatter", [False, True])
-def test_the_command_s_curves_are_those_of_its_options(
-    scatter: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "task.toml"
     file.write_text(SMALL_TASK)
     words = [
@@ -138,16 +135,14 @@ def test_the_command_s_curves_are_those_of_its_options(
         "--epochs",
     ]
     words += ["4", *["--scatter"] * scatter]
-    assert main([*words, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)["learning"]
+    printed = cli(*words, "--json").json()["learning"]
     curves = predict_learning(
         Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter
     )
     assert printed["steps"] == curves.steps.tolist()
     assert printed["loss"] == {name: rows[0].tolist() for name, rows in curves.loss.items()}
     assert printed["accuracy"] == {name: rows[0].tolist() for name, rows in curves.accuracy.items()}
-    assert main([*words, "--max-gradients", "2"]) == 2
-    told = capsys.readouterr()
+    told = cli(*words, "--max-gradients", "2", code=2)
     assert "2 gradients did not reach the end" in told.err
     assert "allow more: --max-gradients" in told.err
     assert "std of the label" in told.out

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from sim import TrainingConfig
+from tests.conftest import Cli
 from theory import InputError
-from validate.cli import main
 from validate.commands import predict
 from validate.commands.options import Option, nested
 from validate.commands.parsing import parse
@@ -74,13 +74,11 @@ def test_values_have_the_types_of_their_keys() -> None:
         (["train", "--out", "fol"], ["folder"]),
     ],
 )
-def test_a_shell_completes(
-    words: list[str], offered: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["--print-completion", "bash"]) == 0
+def test_a_shell_completes(words: list[str], offered: list[str], tmp_path: Path, cli: Cli) -> None:
+    completion = cli("--print-completion", "bash").out
     (tmp_path / "folder").mkdir()
     line = " ".join(f"'{word}'" for word in words)
-    script = f"{capsys.readouterr().out}\nCOMP_WORDS=(anchorflow {line}); COMP_CWORD={len(words)}\n"
+    script = f"{completion}\nCOMP_WORDS=(anchorflow {line}); COMP_CWORD={len(words)}\n"
     script += "_shtab_anchorflow; printf '%s\\n' \"${COMPREPLY[@]}\"\n"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.split() == offered

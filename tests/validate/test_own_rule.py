@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
+from tests.conftest import Cli
 from theory import Mapping, Task
-from validate.cli import main
 from validate.judge.answer import answers
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
@@ -66,15 +64,14 @@ def losses(runs: list[Run]) -> list[Any]:
     return [[line["loss"] for line in run.metrics] for run in runs]
 
 
-def test_from_task_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_task_to_verdict(tmp_path: Path, cli: Cli) -> None:
     task_file, config = tmp_path / "task.toml", tmp_path / "config.toml"
     task_file.write_text(TEXT.format(rule=RULE))
     config.write_text(
         'task = "task.toml"\ninit_rates = [0.8]\nseeds = [0, 1]\n[model]\nd_m = 16\nd_f = 16\n'
         "[training]\nepochs = 2\nbatch_size = 50\nsnapshot_epochs = [1]\n"
     )
-    assert main(["predict", str(task_file), "--json"]) == 0
-    predicted = json.loads(capsys.readouterr().out)
+    predicted = cli("predict", str(task_file), "--json").json()
     counted = np.bincount(
         [function(z, c) for z in range(30, 40) for b in range(1, 6) for c in ((3, b), (b, 3)) if c != (2, 3)],
         minlength=60,
@@ -83,7 +80,7 @@ def test_from_task_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not any("eq. 14" in found for found in predicted["cosines"].values())
     assert any("'own'" in sentence for sentence in predicted["left_out"])
 
-    assert main(["train", str(config), "--out", str(tmp_path / "toml"), "--workers", "1", "--json"]) == 0
+    cli("train", str(config), "--out", str(tmp_path / "toml"), "--workers", "1", "--json")
     by_toml = [Run.open(folder) for folder in find_runs([tmp_path / "toml"])]
     by_python = train(RunConfig(task=python_task(), **CONFIG), tmp_path / "python", workers=1)
     assert losses(by_toml) == losses(by_python)
@@ -97,11 +94,10 @@ def test_from_task_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not any(row.predictor.startswith("eq. 14") for row in table)
 
 
-def test_the_commands_print_and_draw_for_any_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_print_and_draw_for_any_rule(tmp_path: Path, cli: Cli) -> None:
     task = python_task()
     train(RunConfig(task=task, **CONFIG), tmp_path / "runs", workers=1)
-    assert main(["compare", str(tmp_path / "runs"), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    report = cli("compare", str(tmp_path / "runs"), "--json").json()
     assert report["schema"].startswith("anchorflow/report/")
     prediction = Prediction.of(task)
     assert any("Eq. 14 and Theorem 1 are left out for 'own'" in said for said in prediction.left_out())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import Cli
 from theory import (
     Expression,
     InputError,
@@ -22,7 +23,6 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from theory.task.rule import _labels
-from validate.cli import main
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 from validate.prediction import Prediction
 
@@ -69,7 +69,7 @@ def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: 
     return found
 
 
-def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_large_task_from_toml_is_sampled(tmp_path: Path, cli: Cli) -> None:
     """Columns, keys and figures: what is sampled has an error, and what is exact has none."""
     assert set(Prediction.of(Task.from_toml(LARGE), n_samples=200).figures()) == {
         "fig4b_label_distributions",
@@ -78,8 +78,7 @@ def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.Captur
     file = tmp_path / "large.toml"
     file.write_text(LARGE)
     command = ["predict", str(file), "--samples", "2000", "--seed", "3"]
-    assert main(command) == 0
-    printed = capsys.readouterr().out
+    printed = cli(*command).out
     assert "Sampled, since the labels are too many to count: task = " in printed
     assert "needs 1.49e+07 evaluations, and the limit is 1e+07" in printed
     assert "2000 sequences were drawn for each token but 21, 22, 23 (seed 3)" in printed
@@ -92,16 +91,14 @@ def test_a_large_task_from_toml_is_sampled(tmp_path: Path, capsys: pytest.Captur
     assert len(exact) == 3
     assert not any("±" in line for line in exact)
 
-    assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli(*command, "--json").json()
     assert (found["n_samples"], found["seed"], found["exact_tokens"]) == (2000, 3, [21, 22, 23])
     errors = found["standard_error"]
     assert len(errors["label_distributions"]["4"]) == len(found["label_distributions"]["4"]) == 97
     assert max(errors["label_distributions"]["4"]) > 0 == max(errors["label_distributions"]["21"])
     assert np.shape(errors["cosines"]["own"][UNIFORM]) == (13, 13)
     assert sum(found["marginal"]) == pytest.approx(1)
-    assert main([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == found
+    assert cli(*command, "--json").json() == found
 
 
 @pytest.mark.statistical

@@ -10,11 +10,11 @@ import pytest
 from sim import Progress, Run
 from sim.config.run import sources
 from sim.training.session import train_together
+from tests.conftest import Cli
 from tests.run_folder import change, every_file
 from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate import run_study
-from validate.cli import main
 from validate.commands.study import _summary
 from validate.observe import kept
 from validate.observe.store import read_kept
@@ -260,25 +260,20 @@ def test_the_time_left_is_that_of_the_mean_run(
         assert (found["seconds_left"], found["complete"], found["missing"]) == (seconds, 2, 2)
 
 
-def test_the_command_runs_keeps_and_counts(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_runs_keeps_and_counts(file: Path, tmp_path: Path, cli: Cli) -> None:
     places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept"), "--workers", "1"]
-    assert main(["study", str(file), *places, "--json"]) == 0
-    (before,) = json.loads(capsys.readouterr().out)
+    (before,) = cli("study", str(file), *places, "--json").json()
     assert (before["total"], before["missing"], before["kept"]) == (4, 4, 0)
     assert before["seconds_left"] is None
-    assert main(["study", str(file), *places, "--run", "--keep", "--json"]) == 0
-    captured = capsys.readouterr()
-    (after,) = json.loads(captured.out)
+    printed = cli("study", str(file), *places, "--run", "--keep", "--json")
+    (after,) = printed.json()
     assert (after["complete"], after["kept"], after["seconds_left"]) == (4, 4, 0)
-    assert "runs: 4, epochs in all: 6, processes: 1; about" in captured.err
+    assert "runs: 4, epochs in all: 6, processes: 1; about" in printed.err
     assert {run["state"] for run in after["runs"]} == {"complete"}
     stopped = next((tmp_path / "runs").rglob("provenance.json"))
     change(stopped, status="interrupted")
-    assert main(["study", str(file), *places, "--run", "--list"]) == 0  # It continues without being asked.
+    shown = cli("study", str(file), *places, "--run", "--list").out  # It continues without being asked.
     assert json.loads(stopped.read_text())["status"] == "complete"
-    shown = capsys.readouterr().out
     assert "Two models on a tiny task." in shown
     assert "mlp/gamma0.3_seed0" in shown
 

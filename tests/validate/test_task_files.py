@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,8 +10,8 @@ from sim.config.presets import MOST_SEQUENCES, STEPS, experiment_for, load_prese
 from sim.config.run import RunConfig, make_run_config
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
+from tests.conftest import Cli
 from theory import InputError, Task
-from validate.cli import main
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 
@@ -46,17 +44,10 @@ def task_file(tmp_path: Path) -> Path:
     return file
 
 
-def _printed(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
-def test_a_task_file_trains_a_whole_experiment(
-    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", str(task_file), "--out", str(tmp_path / "runs"), *SHORT]) == 0
-    printed = capsys.readouterr()
+def test_a_task_file_trains_a_whole_experiment(task_file: Path, tmp_path: Path, cli: Cli) -> None:
+    printed = cli("train", str(task_file), "--out", str(tmp_path / "runs"), *SHORT)
     assert "runs: 6, epochs in all: 6" in printed.err
-    configs = [run["config"] for run in json.loads(printed.out)]
+    configs = [run["config"] for run in printed.json()]
     assert [(c["init_rate"], c["seed"]) for c in configs] == [(g, s) for g in (0.3, 0.8) for s in (0, 1, 2)]
     assert as_task(configs[0]["task"]) == Task.from_toml(TASK)
 
@@ -64,9 +55,7 @@ def test_a_task_file_trains_a_whole_experiment(
 @pytest.mark.parametrize(
     "form", ["file", "option", "option over a configuration", "named in a configuration"]
 )
-def test_every_way_to_name_a_task_trains_it(
-    form: str, task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_way_to_name_a_task_trains_it(form: str, task_file: Path, tmp_path: Path, cli: Cli) -> None:
     config = tmp_path / "config.toml"
     name = 'task = "my_task.toml"\n' if form == "named in a configuration" else ""
     config.write_text(f"{name}seeds = [7]\n[model]\nd_m = 8\n")
@@ -76,21 +65,16 @@ def test_every_way_to_name_a_task_trains_it(
         "option over a configuration": [str(config), "--task", str(task_file)],
         "named in a configuration": [str(config)],
     }[form]
-    assert main(["train", *arguments, "--out", str(tmp_path / "runs"), *SHORT]) == 0
-    (run,) = _printed(capsys)
+    (run,) = cli("train", *arguments, "--out", str(tmp_path / "runs"), *SHORT).json()
     assert as_task(run["config"]["task"]) == Task.from_toml(TASK)
     assert (run["config"]["init_rate"], run["config"]["seed"]) == (0.8, 7)
 
 
-def test_the_configuration_of_a_run_trains_its_control(
-    task_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_configuration_of_a_run_trains_its_control(task_file: Path, tmp_path: Path, cli: Cli) -> None:
     out = ["--out", str(tmp_path / "runs")]
-    assert main(["train", str(task_file), *out, "--init-rates", "0.8", "--seeds", "3", *SHORT]) == 0
-    (first,) = _printed(capsys)
+    (first,) = cli("train", str(task_file), *out, "--init-rates", "0.8", "--seeds", "3", *SHORT).json()
     saved = Path(first["path"]) / "config.json"
-    assert main(["train", str(saved), *out, "--init-rates", "0.3", "--workers", "1", "--json"]) == 0
-    (control,) = _printed(capsys)
+    (control,) = cli("train", str(saved), *out, "--init-rates", "0.3", "--workers", "1", "--json").json()
     assert control["config"] == first["config"] | {"init_rate": 0.3}
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(InputError, match=r"not a run's config\.json"):

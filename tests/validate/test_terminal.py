@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Cli
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
-from validate.cli import main
 
 WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 
@@ -83,9 +83,7 @@ def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> N
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_names_are_no_markup(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     """A path, a run and a mapping whose names would end or begin a style of rich."""
     monkeypatch.chdir(folder)
     text = CONFIG.replace('reasoning_anchors = "11..14"\nmemory_anchors = "1..3"', "")
@@ -97,7 +95,5 @@ def test_names_are_no_markup(
         (["predict", "[/]/[bold].toml"], "[red] anchor"),
         (["compare", "[/x]", "--out", "[red]"], "[red]/report.html"),
     ):
-        assert main(arguments) == 0
-        assert shown in capsys.readouterr().out
-    assert main(["study", "[/y]"]) == 2
-    assert "[/y]" in capsys.readouterr().err
+        assert shown in cli(*arguments).out
+    assert "[/y]" in cli("study", "[/y]", code=2).err

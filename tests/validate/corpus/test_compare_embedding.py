@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr, ttest_1samp
 
 from sim import build_corpus
+from tests.conftest import Cli
 from tests.toy_text import toy_documents
 from theory import (
     InputError,
@@ -30,7 +31,6 @@ from theory import (
     token_label_matrix,
 )
 from validate import compare_embedding, read_embedding
-from validate.cli import main
 from validate.corpus.association import associate, jackknife_estimate
 
 CORPUS = build_corpus(toy_documents(200))
@@ -208,22 +208,20 @@ def test_what_cannot_be_compared_is_refused(embedding: Any, settings: dict[str, 
         comparison(embedding, **settings)
 
 
-def test_the_command_says_what_the_function_returns(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_the_function_returns(here: Path, cli: Cli) -> None:
     """By a tensor's name, or the matrix with a usual one: then the rows of the text are found."""
     Path("toy.txt").write_text("\n\n".join(toy_documents(200)))
     tensors = {"W_E": C @ np.linalg.qr(NOISE[:, :1] @ NOISE[:, :1].T + np.eye(V))[0], "noise": NOISE}
     safetensors.numpy.save_file(tensors, "model.safetensors")
     command = ["corpus", "embedding", "toy.txt", "--checkpoint", "model.safetensors", "--controls", "1"]
     options = ["--predictor", "tied", "bigram", "--top", "20", "--seed", "3", "--json"]
-    assert main([*command, "--tensor", "noise", *options]) == 0
+    found = cli(*command, "--tensor", "noise", *options).json()
     settings: dict[str, Any] = {"predictors": ("tied", "bigram"), "top": 20, "controls": 1, "seed": 3}
     expected = compare_embedding("model.safetensors", CORPUS, tensor="noise", **settings).to_json()
     named = {"checkpoint": "model.safetensors", "tensor": "noise"}
-    assert json.loads(capsys.readouterr().out) == named | expected
+    assert found == named | expected
     words = ["dog", "cat", "hill", "the"]
-    assert main([*command, "--predictor", "bigram", "--tokens", *words, "--json"]) == 0
-    raw, _ = json.loads(capsys.readouterr().out)["comparisons"]
+    raw, _ = cli(*command, "--predictor", "bigram", "--tokens", *words, "--json").json()["comparisons"]
     assert (raw["tokens"], raw["n_tokens"]) == ("chosen", len(words))
     assert raw["pearson"]["mean"] == pytest.approx(1)
-    assert main(command) == 0
-    assert "gain: " in capsys.readouterr().out
+    assert "gain: " in cli(*command).out

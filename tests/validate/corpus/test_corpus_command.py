@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 from sim import build_corpus
+from tests.conftest import Cli
 from tests.toy_text import ANIMALS, toy_documents
 from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
-from validate.cli import main
 from validate.corpus.prediction import TOO_RARE
 
 
@@ -23,10 +22,9 @@ def toy(here: Path) -> Path:
     return here
 
 
-def test_json_says_what_the_theory_says(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_says_what_the_theory_says(toy: Path, cli: Cli) -> None:
     words = ["dog", "cat", "hill", "the"]
-    assert main(["corpus", "predict", "toy.txt", "--tokens", *words, "--nearest", "dog", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli("corpus", "predict", "toy.txt", "--tokens", *words, "--nearest", "dog", "--json").json()
     corpus = build_corpus(toy_documents(400))
     expected = corpus_geometry(corpus, corpus.vocab_size, [corpus.token(word) for word in words])
     assert found["words"] == words
@@ -40,12 +38,10 @@ def test_json_says_what_the_theory_says(toy: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_a_folder_is_written_and_nothing_else_is_replaced(
-    toy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_is_written_and_nothing_else_is_replaced(toy: Path, cli: Cli) -> None:
     command = ["corpus", "predict", "toy.txt", "--top", "5", "--nearest", "dog", "--out", "out"]
-    assert main(command) == 0
-    assert main(command) == 0
+    cli(*command)
+    cli(*command)
     written = {file.relative_to("out").as_posix() for file in Path("out").rglob("*") if file.is_file()}
     assert written == {
         *("prediction.json", "prediction.html", "manifest.json"),
@@ -55,9 +51,7 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(
     assert "Nearest to &#39;dog&#39;" in page
     assert "data:image/png;base64" in page
     Path("out/prediction.html").write_text("mine")
-    capsys.readouterr()
-    assert main(command) == 2
-    assert "prediction.html" in capsys.readouterr().err
+    assert "prediction.html" in cli(*command, code=2).err
     assert Path("out/prediction.html").read_text() == "mine"
 
 
@@ -71,12 +65,11 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    toy: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    toy: Path, cli: Cli, arguments: list[str], message: str
 ) -> None:
     Path("empty.txt").touch()
     before = set(toy.rglob("*"))
-    assert main(["corpus", "predict", *arguments, "--out", "out"]) == 2
-    said = capsys.readouterr()
+    said = cli("corpus", "predict", *arguments, "--out", "out", code=2)
     assert said.out == ""
     assert message in said.err.splitlines()[-1]
     assert len(said.err.splitlines()) == 1
@@ -96,18 +89,14 @@ def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named() -> No
         CorpusPrediction.of(corpus, nearest=["axolotl"])
 
 
-def test_hostile_tokens_are_text_in_tables_figures_and_pages(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_tokens_are_text_in_tables_figures_and_pages(here: Path, cli: Cli) -> None:
     """Control characters, markup and mathematics of TeX: no raw byte of them, and well-formed XML."""
     hostile = ["\x1b", "\x07", "\x85", "\ufffe", "\u202e", "<", "&", "$"]
     Path("a.txt").write_text("\n\n".join(f"dog {a} cat {b}" for a in hostile for b in hostile), "utf-8")
     command = ["corpus", "predict", "a.txt", "--top", "12", "--out", "out"]
-    assert main([*command, "--json"]) == 0
-    words = json.loads(capsys.readouterr().out)["words"]
+    words = cli(*command, "--json").json()["words"]
     assert {"\\x1b", "\\u202e", "<", "$"} <= set(words)
-    assert main(command) == 0
-    said = capsys.readouterr()
+    said = cli(*command)
     figure, page = (
         Path("out", name).read_text("utf-8") for name in ("figures/geometry.svg", "prediction.html")
     )

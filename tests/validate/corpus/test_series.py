@@ -13,10 +13,10 @@ import safetensors.torch
 import torch
 
 from sim import build_corpus
+from tests.conftest import Cli
 from tests.toy_text import toy_documents
 from theory import InputError, as_matrix, bigram_operator, corpus_counts
 from validate import compare_embedding, compare_series, read_embedding
-from validate.cli import main
 from validate.corpus.series import steps_of
 
 CORPUS = build_corpus(toy_documents(80))
@@ -129,23 +129,20 @@ def test_steps_are_the_numbers_that_differ() -> None:
 
 
 def test_the_command_prints_one_table_and_writes_one_figure(
-    here: Path, capsys: pytest.CaptureFixture[str], blank_pictures: Any
+    here: Path, cli: Cli, blank_pictures: Any
 ) -> None:
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
     command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]
-    assert main([*command, "--out", "out"]) == 0
-    said = capsys.readouterr()
+    said = cli(*command, "--out", "out")
     assert "warning: " in said.err
     written = json.loads(Path("out/series.json").read_text())
     assert [point["step"] for point in written["points"]] == [1, 10, 100]
     assert {file.name for file in Path("out/figures").iterdir()} == {"series.png", "series.svg"}
-    assert main([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == written
+    assert cli(*command, "--json").json() == written
     one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
     for arguments, told in ((one, "is for --checkpoints"), (["--checkpoints", "."], "matches no file")):
-        assert main([*command[:3], *arguments]) == 2
-        assert told in capsys.readouterr().err
+        assert told in cli(*command[:3], *arguments, code=2).err
 
 
 def test_what_is_no_series_is_refused(tmp_path: Path) -> None:

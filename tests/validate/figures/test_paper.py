@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -16,10 +15,10 @@ import pytest
 
 from sim import Run, train
 from sim.config.run import make_run_config
+from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures.synthetic import drawn, make_observations, several
 from theory import InputError
-from validate.cli import main
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import shown_epochs
@@ -144,9 +143,7 @@ def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, pro
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_missing_studies_name_the_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: Any, tmp_path: Path
-) -> None:
+def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: Path) -> None:
     def read(study: str) -> list[Observations]:
         if study == "emb-mlp":
             return several("emb-mlp")
@@ -161,11 +158,11 @@ def test_missing_studies_name_the_command(
     with pytest.raises(InputError, match="restore it"):
         kept_of(FIGURES[3], damaged)
     monkeypatch.setattr("validate.observe.kept", read)
-    assert main(["figures", "5", "--out", str(tmp_path)]) == 2
-    assert "anchorflow study group-2024 --run --keep" in capsys.readouterr().err
-    assert main(["figures", "--out", str(tmp_path), "--json"]) == 0
-    printed = capsys.readouterr()
-    made = json.loads(printed.out)["figures"]
+    assert (
+        "anchorflow study group-2024 --run --keep" in cli("figures", "5", "--out", str(tmp_path), code=2).err
+    )
+    printed = cli("figures", "--out", str(tmp_path), "--json")
+    made = printed.json()["figures"]
     assert [figure["figure"] for figure in made] == [2, 3, 4, 10]
     assert all(Path(file).exists() for figure in made for file in figure["files"])
     assert "Fig. 3 drawn in part" in printed.err
@@ -189,22 +186,19 @@ def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("blank_pictures")
 def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
-    transformer_runs: Path, runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    transformer_runs: Path, runs: list[Run], tmp_path: Path, cli: Cli
 ) -> None:
     given = ["--runs", str(transformer_runs), str(runs[0].path), "--out", str(tmp_path), "--json"]
-    assert main(["figures", "3", "6", "15", "3", *given, "--format", "png", "pdf"]) == 0
-    made = json.loads(capsys.readouterr().out)["figures"]
+    made = cli("figures", "3", "6", "15", "3", *given, "--format", "png", "pdf").json()["figures"]
     assert [figure["figure"] for figure in made] == [3, 6, 15]
     files = {str(file) for file in tmp_path.glob("fig*.p*")}
     assert {file for figure in made for file in figure["files"]} == files
     assert len(files) == 6
-    assert main(["figures", "3", "16", *given]) == 2
-    printed = capsys.readouterr()
-    assert [figure["figure"] for figure in json.loads(printed.out)["figures"]] == [3]
+    printed = cli("figures", "3", "16", *given, code=2)
+    assert [figure["figure"] for figure in printed.json()["figures"]] == [3]
     assert "Fig. 16 not drawn: runs = 3: Fig. 16 is about Transformers without norm" in printed.err
-    assert main(["figures", "8", *given]) == 2
-    assert main(["figures", "18"]) == 2
-    assert "choose one of 1, 2, 3, 4" in capsys.readouterr().err
+    cli("figures", "8", *given, code=2)
+    assert "choose one of 1, 2, 3, 4" in cli("figures", "18", code=2).err
 
 
 # --- a figure of one's own ---------------------------------------------------------------------------------
@@ -220,7 +214,7 @@ def _restored() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_restored")
 def test_the_pages_own_figure_is_drawn_by_command_and_report(
-    here: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     own = ModuleType("own")
     monkeypatch.setitem(sys.modules, "own", own)
@@ -228,7 +222,7 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
     for block in re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL):
         exec(block, own.__dict__)
     assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
-    assert main(["figures", "101", "--out", "other"]) == 0
+    cli("figures", "101", "--out", "other")
     with pytest.raises(InputError, match=r"already names .*; choose another"):
         paper_figure(101, "Second")(FIGURES[3].build)
     assert list(FIGURES) == sorted(FIGURES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 import pytest
 
 from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, train
+from tests.conftest import Cli
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
 from theory.task.task import task_from_dict
-from validate.cli import main
 from validate.judge import flow
 from validate.judge.agreement import measures, slope
 from validate.judge.flow import LEVELS, NEAR, SEED, aligned, flow_cosines, snapshot_at
@@ -99,18 +98,14 @@ def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
         flow_cosines(setting.runs[0].config, [0.1])
 
 
-def test_an_accuracy_that_is_never_reached_has_no_cosines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "task.toml"
     file.write_text(task_from_dict(TASK).to_toml())
     slow = ["predict", str(file), "--flow", "--epochs", "1", "--lr", "1e-9"]
-    assert main([*slow, "--json"]) == 0
-    cosines = json.loads(capsys.readouterr().out)["flow"]["cosines"]
+    cosines = cli(*slow, "--json").json()["flow"]["cosines"]
     assert set(cosines) == {"0.1", "0.3", "0.5"}
     assert {entry for matrix in cosines.values() for row in matrix for entry in row} == {None}
-    assert main(slow) == 0
-    assert re.search(r"AdamW flow, training accuracy 0.5 +– +– +–", capsys.readouterr().out)
+    assert re.search(r"AdamW flow, training accuracy 0.5 +– +– +–", cli(*slow).out)
 
 
 def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path: Path) -> None:

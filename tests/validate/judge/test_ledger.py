@@ -10,9 +10,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.conftest import Cli
 from theory import InputError
 from validate import ledger
-from validate.cli import main
 from validate.judge.condition import SETTINGS, Claim
 from validate.judge.ledger import read_claims
 from validate.judge.presentation import explanations
@@ -41,9 +41,8 @@ def test_a_claim_says_what_is_judged_and_why(claim: Claim) -> None:
     assert not testable or any(testable), "no setting has the runs that it needs"
 
 
-def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["claims"])
-    lines = capsys.readouterr().out.splitlines()
+def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli: Cli) -> None:
+    lines = cli("claims", code=None).out.splitlines()
     first = lines.index("twelve statements of the paper")
     assert lines[0].startswith("Of the paper's statements these hold: ")
     rows = [line for line in lines[first + 2 :] if line[:1].isdigit()]
@@ -51,24 +50,23 @@ def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(capsys: pytest.
     assert "all claims: --all" in lines
 
 
-def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_is_as_its_schema_says(cli: Cli) -> None:
     from importlib.resources import files
 
-    code = main(["claims", "25", "2", "--json"])
-    document = json.loads(capsys.readouterr().out)
+    printed = cli("claims", "25", "2", "--json", code=None)
+    document = printed.json()
     schema = json.loads((files("validate") / "schemas" / "claims.schema.json").read_text())
     jsonschema.validate(document, schema)
     assert [claim["number"] for claim in document["claims"]] == [25, 2]
     verdicts = {v for claim in document["claims"] for v in claim["verdicts"].values()}
     assert verdicts <= {"holds", "partly", "fails", "undecided", "censored", "not tested"}
-    assert code == int(any(claim["against_the_paper"] for claim in document["claims"]))
+    assert printed.code == int(any(claim["against_the_paper"] for claim in document["claims"]))
 
 
-def test_all_shows_each_verdict_below_its_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["claims", "2", "26", "--json"])
-    verdicts = {claim["number"]: claim["verdicts"] for claim in json.loads(capsys.readouterr().out)["claims"]}
-    main(["claims", "2", "26", "--all"])
-    lines = capsys.readouterr().out.splitlines()
+def test_all_shows_each_verdict_below_its_setting(cli: Cli) -> None:
+    claims = cli("claims", "2", "26", "--json", code=None).json()["claims"]
+    verdicts = {claim["number"]: claim["verdicts"] for claim in claims}
+    lines = cli("claims", "2", "26", "--all", code=None).out.splitlines()
     for title, robustness in (("the paper's claims, by setting", False), ("checks of robustness", True)):
         first = lines.index(title) + 1
         labels = lines[first].split()[1:]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from sim import Run, prontoqa_questions
+from tests.conftest import Cli
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import (
     NAMES,
     WORDS,
     several_language,
 )
-from validate.cli import main
 from validate.corpus.comparison import LanguageComparison
 from validate.judge.groups import group_runs
 from validate.observe import Observations
@@ -32,12 +32,11 @@ def texts(here: Path) -> Path:
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_train_then_compare(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train_then_compare(texts: Path, cli: Cli) -> None:
     """Each file is a corpus; defaults come from what the files have; what is compared is what was trained."""
     train = ["corpus", "train", "questions.txt", "toy.txt", "--documents", "line", "--out", "runs", "--json"]
     options = ["--context", "24", "--init-rates", "0.3", "0.8", "--seeds", "3"]
-    assert main([*train, *options, *SMALL, *SHORT]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli(*train, *options, *SMALL, *SHORT).json()
     assert [run["config"]["init_rate"] for run in found] == [0.3, 0.8]
     task = found[0]["config"]["task"]
     assert [corpus["name"] for corpus in task["corpora"]] == ["questions", "toy"]
@@ -45,18 +44,16 @@ def test_train_then_compare(texts: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert all(len(corpus["sha256"][0]) == 64 for corpus in task["corpora"])
     run = Run.open("runs/gamma0.8_seed3")
     assert run.corpora()["toy"].vocab_size == task["vocab_size"]
-    code = main(["corpus", "compare", "runs", "--out", "report"])
-    said = capsys.readouterr().out
-    assert "losses at the end" in said
+    compared = cli("corpus", "compare", "runs", "--out", "report", code=None)
+    assert "losses at the end" in compared.out
     data = json.loads(Path("report/comparison.json").read_text())
-    assert code == ("fails" in data["claims"].values())
+    assert compared.code == ("fails" in data["claims"].values())
     losses = {(line["init_rate"], line["corpus"]): line["loss"]["mean"] for line in data["losses"]}
     assert losses[0.8, "toy"] == run.metrics[-1]["loss"]["toy"]
     written = {file.name for file in Path("report/figures").iterdir()}
     assert written == {f"fig{n}_language.{kind}" for n in ("01", "07", "14") for kind in ("png", "svg")}
     assert "data:image/png;base64" in Path("report/comparison.html").read_text()
-    assert main(["compare", "runs"]) == 2
-    assert "anchorflow corpus compare" in capsys.readouterr().err
+    assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
 
 
 def scattered(runs: list[Observations]) -> list[Observations]:
@@ -127,9 +124,10 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
 
 
 @pytest.mark.long
-def test_the_demo_runs_from_an_empty_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", "demo", "--json"]) in (0, 1)
-    found = json.loads(capsys.readouterr().out)
+def test_the_demo_runs_from_an_empty_folder(here: Path, cli: Cli) -> None:
+    printed = cli("corpus", "demo", "--json", code=None)
+    assert printed.code in (0, 1)
+    found = printed.json()
     assert {line["corpus"] for line in found["losses"]} == {"questions", "toy-facts"}
     assert Path("runs/corpus-demo/comparison.html").exists()
     assert {v["verdict"] for v in found["verdicts"]} <= {"holds", "fails", "undecided", "undefined"}
@@ -150,12 +148,11 @@ def test_the_demo_runs_from_an_empty_folder(here: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    texts: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    texts: Path, cli: Cli, arguments: list[str], message: str
 ) -> None:
     Path("empty.txt").touch()
     before = set(texts.rglob("*"))
-    assert main(["corpus", *arguments]) == 2
-    said = capsys.readouterr()
+    said = cli("corpus", *arguments, code=2)
     assert said.out == ""
     assert len(said.err.splitlines()) == 1
     assert message in said.err

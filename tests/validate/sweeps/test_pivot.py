@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from scipy import stats
 
 from sim import MemberConfig, train_members
 from sim.runs.table import axes_of, long_records
+from tests.conftest import Cli
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
-from validate.cli import main
 from validate.observe.bounds import Bound, Value
 from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
 from validate.sweeps.pivot import Cell, Evaluated
@@ -200,33 +199,27 @@ def test_tasks_that_differ_in_anything_are_told_apart(change: tuple[str, str], t
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_shows_draws_and_says_what_it_leaves_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path: Path, cli: Cli) -> None:
     members = load_sweep(write_toy(tmp_path)).members
     some = [name for name, member in members.items() if member.init_rate == 0.8]
     train_members([members[name] for name in some], [tmp_path / name for name in some])
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "config.json").write_text((tmp_path / some[0] / "config.json").read_text())
     command = ["sweep", "show", str(tmp_path), "--y", "seed", "--statistic", "loss"]
-    assert main([*command, "--json"]) == 0
-    printed = capsys.readouterr()
-    said = json.loads(printed.out)
+    printed = cli(*command, "--json")
+    said = printed.json()
     assert (said["x"], said["y"], said["figure"]) == ([0.8], [0, 1], None)
     assert said["runs"] == [[2], [2]]
     assert "left out: 1 of 5 runs" in printed.err
     out = tmp_path / "new" / "map.svg"
-    assert main([*command, "--out", str(out)]) == 0
-    assert "each cell is a mean over its values of learning_rate\n" in capsys.readouterr().out
+    assert "each cell is a mean over its values of learning_rate\n" in cli(*command, "--out", str(out)).out
     assert out.read_text().startswith("<?xml")
-    assert main([*command, "--out", str(out)]) == 2
+    cli(*command, "--out", str(out), code=2)
     for options, refused in (
         (["--measure", "bais"], "did you mean 'bias'"),
         (["--measure", "bias", "--data-set", "mem"], "data_set = 'mem'"),
         (["--x", "seed"], "y = 'seed'"),
         (["--x", "gamma", "--y", "init_rate"], "y = 'init_rate': is also x"),
     ):
-        assert main([*command[:5], *options]) == 2
-        assert refused in capsys.readouterr().err
-    assert main(["sweep", "show", str(tmp_path / "begun")]) == 2
-    assert "no run there is complete" in capsys.readouterr().err
+        assert refused in cli(*command[:5], *options, code=2).err
+    assert "no run there is complete" in cli("sweep", "show", str(tmp_path / "begun"), code=2).err

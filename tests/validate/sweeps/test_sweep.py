@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pytest
 
 from sim import Execution, Run, train_members
 from sim.runs.table import csv_text
+from tests.conftest import Cli
 from tests.validate.sweeps.toy import write_toy
 from validate.cli import main
 from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
@@ -70,18 +70,16 @@ def test_the_table_has_every_number_of_every_run(out: Path) -> None:
         assert own == {}
 
 
-def test_the_command_says_what_it_would_do(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
     file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
-    assert main(["sweep", str(file), "--out", str(out), "--dry-run", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = cli("sweep", str(file), "--out", str(out), "--dry-run", "--json").json()
     assert (said["runs_left"], said["steps_left"]) == (4, 4 * 2 * 8)
     assert said["seconds_left"] > 0
     assert [run["state"] for run in said["runs"]].count("complete") == 8
     assert not (out / "table.csv").exists()
     write_toy(out)
     for _ in range(2):  # The second time, what the first one wrote is there.
-        assert main(["sweep", str(out / "toy.toml"), "--out", str(out), "--parquet"]) == 0
-        assert "complete: 8" in capsys.readouterr().out
+        assert "complete: 8" in cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet").out
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     (out / "table.csv").unlink()
