@@ -14,18 +14,12 @@ from typing import Any
 import sim
 from sim.config.task_files import read_description
 from tests.fuzz.driver import Case, Ending, ran
+from tests.tiny_task import TASK
 
-CONFIGURATION = """
+CONFIGURATION = f"""
 init_rates = [0.8]
 seeds = [0, 1]
-[task]
-keys = "20..25"
-n_anchors = 2
-length = 3
-vocab_size = 48
-reasoning_anchors = "4..7"
-memory_anchors = "1..3"
-[model]
+[task]{TASK}[model]
 d_m = 4
 d_f = 4
 [training]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +11,10 @@ import torch
 
 import sim
 from sim import RunConfig, Trainer, build, make_run_config
+from tests.sim.conftest import SMALL_TASK, stopped_after
 from tests.toy_text import toy_documents
 
-TASK = {
-    "keys": "20..25",
-    "n_anchors": 2,
-    "length": 5,
-    "vocab_size": 48,
-    "reasoning_anchors": "4..7",
-    "memory_anchors": "1..3",
-    "held_out": [[4, 6]],
-}
-BAGS = TASK | {"length": 3}
+TASK = SMALL_TASK | {"length": 5}
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 2}
 BIASED = {"biases": True, "bias_scale": 1.0, "scale_residual": True}
 MODELS: dict[str, dict[str, Any]] = {
@@ -59,7 +50,8 @@ TRAINING = {
 def config(model: dict[str, Any], training: dict[str, Any], **rest: Any) -> RunConfig:
     """Return a configuration of two members in float64."""
     shared = {"epochs": 2, "batch_size": 16, "dtype": "float64", "evaluate_every": 1, "evaluation_size": 30}
-    data: dict[str, Any] = {"init_rates": [0.3, 0.8], "task": BAGS if "kind" not in model else TASK} | rest
+    task = TASK if "kind" in model else SMALL_TASK
+    data: dict[str, Any] = {"init_rates": [0.3, 0.8], "task": task} | rest
     if "kind" in model and model["kind"] != "gpt2":
         data = {"data": {"source": "draw", "n_sequences": 400}} | data
     return make_run_config(data | {"model": model, "training": shared | training})
@@ -80,9 +72,8 @@ def resumed(folder: Path) -> Iterator[tuple[str, Any]]:
     drawn = {"source": "draw", "n_sequences": 400, "fresh_noise": True}
     training = TRAINING["warm-up"] | {"evaluations_per_epoch": 2, "snapshot_tensors": "all"}
     (member,) = config(SMALL, training, data=drawn, init_rates=[0.5]).members()
-    asked = itertools.count()
     try:
-        sim.train_members([member], [folder / "run"], stop=lambda: next(asked) > 30)
+        sim.train_members([member], [folder / "run"], stop=stopped_after(31))
     except KeyboardInterrupt:
         sim.train_members([member], [folder / "run"], resume=True)
     run = sim.Run.open(folder / "run")

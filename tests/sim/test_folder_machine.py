@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from sim import MemberConfig, Run, RunFolder, train_together
 from sim.errors import UnwritableError
 from tests.run_folder import contents, every_file
-from tests.sim.conftest import NOISY_TASK, small_member
+from tests.sim.conftest import NOISY_TASK, small_member, stopped_after
 from theory import InputError
 
 OPTIONS: dict[str, Any] = {
@@ -90,8 +90,7 @@ class RunInTrouble(RuleBasedStateMachine):
     @rule(steps=st.integers(0, 10))
     def stop(self, steps: int) -> None:
         """Be asked to stop after some steps."""
-        asked = itertools.count()
-        self.train(lambda: next(asked) >= steps)
+        self.train(stopped_after(steps))
 
     @rule(writes=st.integers(0, 40), full=st.booleans())
     def fail(self, writes: int, full: bool) -> None:

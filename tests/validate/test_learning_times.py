@@ -11,6 +11,7 @@ import pytest
 
 from sim.config.run import MemberConfig
 from tests.conftest import Cli
+from tests.tiny_task import TASK
 from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
 from theory.flows.mean_training import MOST_GRADIENTS
@@ -108,33 +109,12 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
         predict_for(momentum, [0])
 
 
-SMALL_TASK = """
-keys = "20..29"
-n_anchors = 2
-length = 3
-vocab_size = 60
-reasoning_anchors = "11..13"
-memory_anchors = "1..3"
-"""
-
-
 @pytest.mark.parametrize("scatter", [False, True])
 def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "task.toml"
-    file.write_text(SMALL_TASK)
-    words = [
-        "predict",
-        str(file),
-        "--curves",
-        "--init-rate",
-        "0.6",
-        "--lr",
-        "2e-3",
-        "--seed",
-        "2",
-        "--epochs",
-    ]
-    words += ["4", *["--scatter"] * scatter]
+    file.write_text(TASK)
+    words = ["predict", str(file), "--curves", "--init-rate", "0.6", "--lr", "2e-3", "--seed", "2"]
+    words += ["--epochs", "4", *["--scatter"] * scatter]
     printed = cli(*words, "--json").json()["learning"]
     curves = predict_learning(
         Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter

@@ -11,18 +11,11 @@ from sim.config.run import RunConfig, make_run_config
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.training.trainer import Trainer
 from tests.conftest import Cli
+from tests.tiny_task import TASK
 from theory import InputError, Task
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 
-TASK = """
-keys = "40..49"
-n_anchors = 1
-length = 2
-vocab_size = 80
-reasoning_anchors = "11..14"
-memory_anchors = "1..3"
-"""
 TASK_OF_MAPPINGS = """
 keys = "40..49"
 n_anchors = 1

@@ -9,16 +9,9 @@ import pytest
 
 from sim import Run, train
 from sim.config.run import make_run_config
+from tests.sim.conftest import SMALL_TASK
 
-TASK: dict[str, Any] = {
-    "keys": "20..25",
-    "n_anchors": 2,
-    "length": 4,
-    "vocab_size": 48,
-    "reasoning_anchors": "4..7",
-    "memory_anchors": "1..3",
-    "held_out": [[4, 6]],
-}
+TASK: dict[str, Any] = SMALL_TASK | {"length": 4}
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
 Make = Callable[..., Run]
 
