@@ -13,11 +13,15 @@ from theory.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Plain:
-    """C, Φ̄ and the counts of a small corpus."""
+    """The counts of a small corpus, C, and Φ before and after its columns are centred."""
 
     pairs: FloatArray
     C: FloatArray
-    context: FloatArray
+    uncentred: FloatArray
+
+    @property
+    def context(self) -> FloatArray:
+        return self.uncentred - self.uncentred.mean(axis=0)
 
 
 def plain(sequences: Sequence[Sequence[int]], vocab_size: int) -> Plain:
@@ -29,7 +33,7 @@ def plain(sequences: Sequence[Sequence[int]], vocab_size: int) -> Plain:
             context[sequence[k]] += average
     n = pairs.sum()
     r = pairs.sum(axis=1) / n
-    return Plain(pairs, pairs / n - r[:, None] / vocab_size, context / n - context.mean(axis=0) / n)
+    return Plain(pairs, pairs / n - r[:, None] / vocab_size, context / n)
 
 
 def markov(

@@ -89,17 +89,9 @@ def test_a_large_vocabulary_needs_no_matrix() -> None:
     assert diagonal == pytest.approx(np.diag(values), abs=1e-12)
     # Φ is 0 outside the tokens that occur, and its columns are centred over the whole vocabulary.
     Phi = np.zeros((V, 9))
-    Phi[used] = _uncentred_context(DRAWN, 9)
+    Phi[used] = plain(DRAWN, 9).uncentred
     context = top_singular(context_operator([used[s] for s in DRAWN], V), 3)[1]
     assert context == pytest.approx(np.linalg.svd(Phi - Phi.mean(axis=0), compute_uv=False)[:3], rel=1e-9)
-
-
-def _uncentred_context(sequences: list[np.ndarray], vocab_size: int) -> np.ndarray:
-    places = [(s[:k], s[k]) for s in sequences for k in range(1, len(s))]
-    Phi = np.zeros((vocab_size, vocab_size))
-    for seen, label in places:
-        Phi[label] += np.bincount(seen, minlength=vocab_size) / len(seen) / len(places)
-    return Phi
 
 
 @given(CORPORA)
