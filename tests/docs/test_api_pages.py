@@ -12,9 +12,9 @@ import pytest
 import sim
 import theory
 import validate
+from tests.docs.pages import ROOT, blocks
 
-API = Path(__file__).resolve().parents[2] / "docs" / "api"
-PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))}
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs/api").glob("*.md"))}
 DIRECTIVE = re.compile(
     r"^\.\. (?:(currentmodule)|auto(?:function|class|exception|data)):: (\S+)$", re.MULTILINE
 )
@@ -23,8 +23,8 @@ SLOW = {"train", "verdicts", "corpus", "theorems", "flows"}
 """Pages whose examples take a second or more."""
 
 
-def blocks(page: str) -> list[str]:
-    return re.findall(r"^```pycon\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL)
+def examples(page: str) -> list[str]:
+    return blocks(f"docs/api/{page}.md", "pycon")
 
 
 def documented(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def test_every_public_name_is_documented_once() -> None:
 
 @pytest.mark.long
 def test_every_public_function_has_an_example() -> None:
-    shown = "".join(block for page in PAGES for block in blocks(page))
+    shown = "".join(block for page in PAGES for block in examples(page))
     functions = [
         name
         for name in sorted(PUBLIC)
@@ -61,10 +61,10 @@ def test_every_public_function_has_an_example() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.long] if page in SLOW else []) for page in PAGES if blocks(page)],
+    [pytest.param(p, marks=[pytest.mark.long] if p in SLOW else []) for p in PAGES if examples(p)],
 )
 def test_examples_print_what_the_page_says(page: str, here: Path) -> None:
-    source = "\n".join(blocks(page))
+    source = "\n".join(examples(page))
     test = doctest.DocTestParser().get_doctest(source, {}, page, f"docs/api/{page}.md", 0)
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from sim import make_run_config
+from tests.docs.pages import ROOT, blocks
 from theory import InputError
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 @pytest.fixture
 def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a test import the page's file for the first time, which registers its kind."""
-    monkeypatch.syspath_prepend(str(DOCS / "extending"))
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extending"))
     monkeypatch.delitem(sys.modules, "bag_of_words", raising=False)
     yield
     from sim.config.model import KINDS
@@ -35,9 +33,7 @@ def _registered(_importable: None) -> None:
 
 @pytest.mark.usefixtures("_importable")
 def test_the_pages_code_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (DOCS / "howto" / "extend.md").read_text()
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    exec(code, {})
+    exec("\n".join(blocks("docs/howto/extend.md", "python")), {})
     said = capsys.readouterr().out
     assert "rsn_test" in said
     assert said.endswith("fails\n")

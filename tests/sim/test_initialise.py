@@ -127,10 +127,6 @@ def test_a_matrix_of_an_unknown_module_is_refused_before_anything_changes() -> N
     assert initialise_(model, 0.8, keep=["W_Q"]).kept == ["W_Q", "gate"]
 
 
-def lazy() -> nn.Module:
-    return nn.LazyLinear(3)
-
-
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
@@ -143,7 +139,7 @@ def lazy() -> nn.Module:
         (lambda: nn.Linear(3, 2), {"rate": -0.1}, "rate = -0.1"),
         (lambda: nn.Linear(3, 2), {"seed": -1}, "seed = -1"),
         (lambda: nn.Linear(3, 2, device="meta"), {}, "has no numbers yet"),
-        (lazy, {}, "has no numbers yet"),
+        (lambda: nn.LazyLinear(3), {}, "has no numbers yet"),
         (lambda: nn.Linear(3, 2, dtype=torch.complex64), {}, "of dtype torch.complex64"),
         (lambda: 3, {}, "not of type Module"),
     ],

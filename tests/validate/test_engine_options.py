@@ -35,16 +35,13 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
     def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
         calls.append((len(jobs), execution))
-        return engine_of("local")(jobs, execution_here(execution), stop, report)
+        here = Execution(resume=execution.resume, shared=execution.shared)
+        return engine_of("local")(jobs, here, stop, report)
 
     for name in ("dask", "slurm"):
         monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
     monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
     return calls
-
-
-def execution_here(execution: Execution) -> Execution:
-    return Execution(resume=execution.resume, shared=execution.shared)
 
 
 def full(command: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from tests.conftest import Cli
 from theory import InputError
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
-from validate.observe import find_observations, observe, observe_path, write_kept
+from validate.observe import find_observations, observe, write_kept
 from validate.observe.store import kept_file
 
 
@@ -65,8 +65,6 @@ def test_commands_take_kept_files(kept_folder: Path, runs_folder: Path, tmp_path
 def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> None:
     with pytest.raises(InputError, match="no such folder"):
         group_runs(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="No such file"):
-        observe_path(tmp_path / "none.safetensors")
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "variant").symlink_to(runs[0].path.parent)
     for folder in (tmp_path / "study", tmp_path):

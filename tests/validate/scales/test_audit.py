@@ -31,13 +31,11 @@ def model(width: int = WIDTH) -> Language:
 
 
 def redraw(tensor: torch.Tensor, std: float) -> None:
-    with torch.no_grad():
-        tensor.copy_(std * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(1)))
+    nn.init.normal_(tensor, 0, std, torch.Generator().manual_seed(1))
 
 
 def uniform(tensor: torch.Tensor, half: float) -> None:
-    with torch.no_grad():
-        tensor.copy_(half * (2 * torch.rand(tensor.shape, generator=torch.Generator().manual_seed(1)) - 1))
+    nn.init.uniform_(tensor, -half, half, torch.Generator().manual_seed(1))
 
 
 def fixed_positions(model: Language) -> None:
