@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from tests.docs_script import load_script
-from theory import (
-    Task,
-    cosine_matrix,
-    expected_token_label_matrix,
-    label_distribution,
-    marginal_distribution,
-)
+from theory import Task, cosine_matrix, expected_token_label_matrix, label_distribution, marginal_distribution
 
 pytestmark = pytest.mark.long
 PHONE = {"width": 390, "height": 844}

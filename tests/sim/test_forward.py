@@ -17,12 +17,7 @@ from sim.models.transformer import transformer
 from tests.sim.conftest import SMALL_TASK, small_member
 from tests.sim.plain_losses import member_losses
 from tests.sim.plain_transformer import SIGMA, plain_forward
-from theory import (
-    InputError,
-    OneLayerParameters,
-    attention_logit_std,
-    one_layer_logits,
-)
+from theory import InputError, OneLayerParameters, attention_logit_std, one_layer_logits
 
 Record = Callable[[str, float], None]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}

@@ -21,12 +21,7 @@ from theory.flows.batches import Batching
 from theory.flows.gradient import scores
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining
-from theory.flows.weight_scatter import (
-    CurvatureFactors,
-    WeightScatter,
-    curvature_factors,
-    reshuffled_share,
-)
+from theory.flows.weight_scatter import CurvatureFactors, WeightScatter, curvature_factors, reshuffled_share
 from theory.integrate.trajectory import Matrices
 
 

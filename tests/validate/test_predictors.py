@@ -25,13 +25,7 @@ from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.judge.groups import Setting
 from validate.predict.cells import summary
-from validate.predict.predictors import (
-    FITTED_WIDTH,
-    MARGINAL,
-    PREDICTORS,
-    UNIFORM,
-    are_summed,
-)
+from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
 from validate.predict.statistics import ONE_DATA_SET, Cosines
 from validate.prediction import Prediction
 

@@ -17,15 +17,7 @@ from sim import Corpus, Run, build_corpus
 from tests.validate.page import Page
 from theory import EmbMLPParameters, SampledValue, Task, Trajectory
 from theory.display import Shown
-from validate import (
-    Claim,
-    Condition,
-    CorpusPrediction,
-    Finding,
-    Outcome,
-    Prediction,
-    load_study,
-)
+from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
 from validate.judge.condition import Side
 from validate.judge.groups import Setting
 from validate.studies import MemberState, members_of

@@ -14,10 +14,7 @@ from sim.data.dataset import build_dataset
 from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Task, draw_tables, enumerate_population, labels_of
 from theory.task.task import task_from_dict, task_to_dict
-from validate.predict.ceiling import (
-    order_blind_ceiling,
-    rule_ceiling,
-)
+from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 
 EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})
 RULE, BLIND = "(key + 5 * a1 + 3 * a2 * a3) % 37", "key + a1 * a2 * a3 % 5"

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from theory import Mapping, Task, Window
 from validate.observe import draw_probe, effective_rank
-from validate.observe.observables import (
-    embedding_geometry,
-    held_out_deviations,
-    value_direction,
-)
+from validate.observe.observables import embedding_geometry, held_out_deviations, value_direction
 from validate.observe.parameters import draw_held_out
 
 RNG = np.random.default_rng(5)

@@ -12,14 +12,7 @@ import pytest
 from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
-from validate.observe import (
-    Observations,
-    kept,
-    observe,
-    observe_path,
-    read_kept,
-    write_kept,
-)
+from validate.observe import Observations, kept, observe, observe_path, read_kept, write_kept
 from validate.observe.codec import pack_metrics, unpack_metrics
 from validate.observe.store import Checksums, kept_file
 
