@@ -83,10 +83,14 @@ def test_a_run_that_is_killed_again_and_again_is_named(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(UnfinishedRunsError, match=r"4 of 4 runs did not finish.*killed, in each of 2 tries"):
-        train_members(members, _paths(members, tmp_path), workers=2)
-    ended.set()
-    killer.join()
+    try:
+        with pytest.raises(
+            UnfinishedRunsError, match=r"4 of 4 runs did not finish.*killed, in each of 2 tries"
+        ):
+            train_members(members, _paths(members, tmp_path), workers=2)
+    finally:
+        ended.set()
+        killer.join()
     train_members(members, _paths(members, tmp_path), resume=True)
 
 
