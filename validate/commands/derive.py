@@ -40,6 +40,9 @@ def run(options: Options) -> int:
     from validate.terminal.tables import print_json, print_table
 
     if options.out is not None:
+        if options.as_json or not (name or options.all):
+            problem = "is for the text of a derivation"
+            raise InputError("out", str(options.out), problem, "give a NAME or --all, without --json")
         OutputFile(options.out, overwrite=options.overwrite).check()
     if not name and not options.all and not options.as_json:
         rows = [list(row) for row in titles().items()]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 
 
@@ -42,6 +43,8 @@ def run(options: Options) -> int:
     from validate.observe import find_observations
     from validate.terminal.tables import print_json, print_table
 
+    if options.csv == "-" and options.as_json:
+        raise InputError("csv", "-", "prints on standard output, as --json does", "give one of the two")
     named = {"csv": options.csv, "parquet": options.parquet}
     files = {argument: Path(file) for argument, file in named.items() if file not in (None, "-")}
     for argument, file in files.items():

@@ -151,7 +151,11 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     coordinates = setting.array("pca", epoch)[..., :2]
     places = {s: i for i, s in enumerate(tokens)}
     keys, numbers = coordinates[:, [places[s] for s in task.keys]], range(len(task.keys))
-    order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
+    told, in_full, shape = "", "", ring(keys[0])
+    if len(numbers) > 2:  # Fewer have no order that could be missed.
+        order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
+        told = f"\norder of keys |ρ| = {np.mean(order):.2f}"
+        in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}
     groups = {
         "keys (dark to light)": Group(keys[0], sequential(len(task.keys)), size=3, joined=True, names=ends)
@@ -162,15 +166,13 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     ):
         if own:
             groups[name] = Group(coordinates[0, [places[s] for s in own]], look.colour, look.marker, 4)
-    shape = ring(keys[0])
     first, second = 100 * setting.array("pca_variance", epoch)[0, :2]
     return Points(
-        f"{title}\norder of keys |ρ| = {np.mean(order):.2f}" + f";\n{shape}" * bool(shape),
+        f"{title}{told}" + f";\n{shape}" * bool(shape),
         groups,
         f"component 1 ({first:.0f} %)",
         f"component 2 ({second:.0f} %)",
-        numbers=f"{' '.join(title.split())}: order of the keys along a component, "
-        f"|ρ| = {seeds_text(order, SHARE)}" + f"; keys of the first seed on a {shape}" * bool(shape),
+        numbers=" ".join(title.split()) + in_full + f"; keys of the first seed on a {shape}" * bool(shape),
     )
 
 
@@ -180,6 +182,8 @@ def ring(keys: FloatArray) -> str:
     They do where their distances from the middle spread by less than two fifths of the mean, and at
     least three quarters of the steps from one to the next turn the same way.
     """
+    if len(keys) < 3:
+        return ""
     offsets = keys - (keys.max(axis=0) + keys.min(axis=0)) / 2
     offsets /= np.maximum(np.abs(offsets).max(axis=0), 1e-300)
     radii, angles = np.hypot(*offsets.T), np.arctan2(offsets[:, 1], offsets[:, 0])

@@ -108,8 +108,8 @@ class Curves(BasePanel):
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
-        if self.xscale == "symlog":
-            every = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
+        every = np.concatenate([[0.0], *(np.ravel(c.x) for c in self.curves.values())])
+        if self.xscale == "symlog" and every.any():  # Of a run that has only begun there is 0 alone.
             least, most = float(every[every > 0].min()), float(every.max())
             ax.set_xscale("symlog", linthresh=least, linscale=0.4)
             decades = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(most)) + 1)

@@ -62,7 +62,7 @@ def _mapping_curves(setting: Setting) -> PanelRow:
     """Return loss and accuracy of each memory mapping."""
     looks = zip(cycle(PALETTE), cycle(("-", "--", "-.", ":")), strict=False)
     parts = {
-        m.name: (label_words(setting.task, m), Look(colour, line=line))
+        m.name: (f"{m.name}: {label_words(setting.task, m)}", Look(colour, line=line))
         for m, (colour, line) in zip(setting.task.mappings, looks, strict=False)
         if m.is_table
     }
