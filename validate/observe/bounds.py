@@ -24,14 +24,9 @@ class Bound:
     step: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, digits: int = 3) -> str:
-        """Return it with some significant digits."""
-        low, high = (f"{end:.{digits}g}" for end in (self.low, self.high))
         if math.isinf(self.high):
-            return f"≥ {low}"
-        return f"≤ {high}" if math.isinf(self.low) else f"{low} to {high}"
+            return f"≥ {self.low:.3g}"
+        return f"≤ {self.high:.3g}" if math.isinf(self.low) else f"{self.low:.3g} to {self.high:.3g}"
 
 
 Value = float | Bound
