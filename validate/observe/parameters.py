@@ -17,6 +17,7 @@ from sim.models.initial import tensor_specs
 from sim.seeds import numpy_stream
 from theory import Task
 from theory.arrays import FloatArray, IntArray
+from theory.task.domain import Selection
 from theory.task.population import assemble, draw_tables, labels_of
 from validate.observe.observables import (
     embedding_geometry,
@@ -147,7 +148,5 @@ def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray
 
 def _held_out(task: Task, index: int) -> npt.NDArray[np.bool_]:
     """Return for each of a mapping's combinations whether it is held out."""
-    n = task.n_combinations(task.mappings[index])
-    zero = np.zeros(n, np.int64)
-    noise = np.zeros((n, task.n_noise), np.int64)
-    return assemble(task, zero + index, np.arange(n), zero, zero, noise).held_out
+    mapping = task.mappings[index]
+    return task.domain(mapping).times(Selection(held_out=mapping.held_out)) == 0
