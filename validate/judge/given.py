@@ -183,7 +183,8 @@ def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
     InputError
         If one of the two γ has no runs.
     """
-    outcomes = _outcomes(read_claims(DEMO, "demo"), settings)
+    find = among(settings)
+    outcomes = [o for claim in read_claims(DEMO, "demo") for o in judge_claim(claim, find).outcomes]
     if missing := [o.missing for o in outcomes if o.missing]:
         rates = [setting.init_rate for setting in settings]
         raise InputError("settings", rates, missing[0], "give the demo's runs")
@@ -204,8 +205,3 @@ def judge_language(settings: Sequence[Setting]) -> list[Finding]:
     find = among(settings)
     judged = [Finding(c, tuple(judge_claim(c, find).endpoints(""))) for c in claims]
     return [f for f in judged if not any(o.missing for o in f.outcomes)]
-
-
-def _outcomes(claims: Iterable[Claim], settings: Sequence[Setting]) -> list[Outcome]:
-    find = among(settings)
-    return [outcome for claim in claims for outcome in judge_claim(claim, find).outcomes]
