@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from theory.arrays import FloatArray
 from validate.judge.agreement import measures, slope
 from validate.judge.groups import Setting
 from validate.judge.measures.prediction import RIVALS
-from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
+from validate.judge.stats import COSINE, SIZE, Estimate, Record, over_seeds
 from validate.observe import Observations
 from validate.observe.times import accuracy_at
 from validate.predict.cells import summary
@@ -39,7 +39,7 @@ ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", 
 
 
 @dataclass(frozen=True)
-class Aligned:
+class Aligned(Record):
     """How one predictor does on all pairs of anchors at one training accuracy, over seeds.
 
     ``slope`` is that of observed over predicted cosine, 1 if the size is right. ``seconds`` is the processor
@@ -57,10 +57,6 @@ class Aligned:
         """Return a line of the table."""
         numbers = [e.brief for e in (self.pearson, self.slope, self.rmse)]
         return [f"{self.level:g}", self.predictor, *numbers, f"{self.seconds:.0f}"]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self) | {name: getattr(self, name).as_dict() for name in ("pearson", "slope", "rmse")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ SKILL = (-math.inf, 1.0)
 
 @dataclass(frozen=True)
 class Record:
-    """Named numbers and estimates."""
+    """Named numbers, texts and estimates."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, with None for what is undefined."""

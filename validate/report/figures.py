@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from validate.judge.compare import Row
 from validate.judge.flow import Level
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS, RungDistance
-from validate.judge.stats import Estimate
+from validate.judge.stats import Estimate, Record
 from validate.observe import Observations
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of
 
@@ -32,8 +32,8 @@ MOST_SETTINGS = 12
 _PIXELS_PER_INCH = 165.0
 """Of a picture; the page shows it somewhat smaller."""
 _MOST_SHOWN, _MOST_LETTERS = 3, 80
-Errors = dict[str, list[tuple[int, Estimate]]]
-"""Epochs and errors by the name of a line."""
+Point = tuple[str, str, str, int, Estimate]
+"""Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
 
 
 def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
@@ -48,16 +48,12 @@ def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, by
 
 
 @dataclass(frozen=True)
-class NotDrawn:
+class NotDrawn(Record):
     """A figure of the paper that the runs cannot fill, and why."""
 
     number: int
     title: str
     reason: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self)
 
 
 def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], list[NotDrawn]]:
@@ -162,11 +158,8 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:
     """Draw how far predictors are from training over time, a figure for each group of anchors."""
-    points: dict[str, dict[str, Errors]] = {}
-    for row in rows:
-        if row.anchor is None and row.measure == "rmse":
-            own = points.setdefault(row.group, {}).setdefault(row.setting, {})
-            own.setdefault(row.predictor, []).append((row.epoch, row.estimate))
+    shown = (row for row in rows if row.anchor is None and row.measure == "rmse")
+    points = [(row.group, row.setting, row.predictor, row.epoch, row.estimate) for row in shown]
     caption = "How far predictors are from training over time, {} (RMSE over pairs)."
     return _over_epochs("error", caption, settings, points)
 
@@ -174,11 +167,7 @@ def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]
 def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[Sheet]:
     """Draw the distances between neighbouring rungs over epochs, a sheet for each group of anchors."""
     steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
-    points: dict[str, dict[str, Errors]] = {}
-    for d in distances:
-        if d.step in steps:
-            own = points.setdefault(d.group, {}).setdefault(d.setting, {})
-            own.setdefault(d.step, []).append((d.epoch, d.rmse))
+    points = [(d.group, d.setting, d.step, d.epoch, d.rmse) for d in distances if d.step in steps]
     caption = (
         "The error budget over time, {}: RMSE of the cosines between neighbouring rungs, each step one "
         "idealisation."
@@ -187,11 +176,15 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
 
 
 def _over_epochs(
-    name: str, caption: str, settings: Sequence[Setting], points: dict[str, dict[str, Errors]]
+    name: str, caption: str, settings: Sequence[Setting], points: Iterable[Point]
 ) -> list[Sheet]:
     """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
+    groups: dict[str, dict[str, dict[str, list[tuple[int, Estimate]]]]] = {}
+    for group, label, line, epoch, estimate in points:
+        of_setting = groups.setdefault(group, {}).setdefault(label, {})
+        of_setting.setdefault(line, []).append((epoch, estimate))
     sheets = []
-    for group, by_setting in points.items():
+    for group, by_setting in groups.items():
         panels = []
         for setting in (s for s in settings if s.label in by_setting):
             curves = {}
