@@ -158,10 +158,8 @@ class Observations(Shown):
         """
         others = rows if columns is None else columns
         product = self.gram(rows, others, epoch)
-        norms = self.at("norms", epoch)
-        left = norms[places(rows, self.tokens, "rows", "an anchor")]
-        right = norms[places(others, self.tokens, "columns", "an anchor or a key")]
-        sizes = np.outer(left, right)
+        norms = dict(zip(self.tokens, self.at("norms", epoch), strict=True))
+        sizes = np.outer([norms[token] for token in rows], [norms[token] for token in others])
         return np.clip(product / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:

@@ -72,9 +72,8 @@ def _of_attention(
         bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
         anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
         name = f"{last}.attention_logits"
-        found["last_logits_positions"] = _head(model.intermediates(_tensors(bare), anything, [name])[name])[
-            0, -1
-        ]
+        alone = model.intermediates(_tensors(bare), anything, [name])
+        found["last_logits_positions"] = _head(alone[name])[0, -1]
     anchors = task.reasoning_anchors or task.anchors
     found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
     return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)

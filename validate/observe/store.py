@@ -71,7 +71,6 @@ def write_kept(observations: Observations, file: Path) -> None:
     arrays = pack_arrays(observations.arrays) | pack_metrics(observations.metrics)
     content = write_tensors(arrays, {k: json.dumps(v, allow_nan=False) for k, v in header.items()})
     with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
         before = read_regular(file) if file.is_file() else b""
         content = before if _said(before) == _said(content) else content
         _list_of(file).write(_key(file), content)
