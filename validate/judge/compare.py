@@ -13,13 +13,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.table import frame
-from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
+from theory import InputError, cosine_matrix, eq14_embedding
 from theory.arrays import FloatArray
 from theory.checked import check_tokens, checked
 from theory.display import html_table
 from validate.judge.agreement import measures as measures
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting, as_settings
+from validate.judge.measures.prediction import widths_by_others
 from validate.judge.stats import COSINE, SIZE, Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
@@ -123,7 +124,7 @@ def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dic
 def fitted_widths(runs: Sequence[Source], epoch: int, tokens: Tokens) -> list[float]:
     """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
     found = _of_one_task(runs, tokens)
-    return _fitted_widths(found[0].task, tokens, [run.cosines(tokens, epoch) for run in found])
+    return widths_by_others(found[0].task, tokens, [run.cosines(tokens, epoch) for run in found])
 
 
 def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:
@@ -143,14 +144,9 @@ def _predicted(
     if "eq. 14" in found:
         task = runs[0].task
         observed = [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
-        widths = _fitted_widths(task, tokens, observed)
+        widths = widths_by_others(task, tokens, observed)
         found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
     return found
-
-
-def _fitted_widths(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
-    others = [[m for j, m in enumerate(observed) if j != i] or observed for i in range(len(observed))]
-    return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
 
 
 @checked

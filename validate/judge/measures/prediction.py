@@ -127,6 +127,12 @@ def fitted_width(run: Observations, when: When = early_epoch) -> float:
     return fit_width(run.task, tokens, run.cosines(tokens, when(run)))
 
 
+def widths_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
+    """Return eq. 14's best width for each seed, fitted to the *other* seeds' cosines where there are any."""
+    others = [observed[:i] + observed[i + 1 :] or observed for i in range(len(observed))]
+    return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
+
+
 def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Value]:
     """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
@@ -137,13 +143,10 @@ def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Va
     task, tokens = alone[0].task, alone[0].task.reasoning_anchors
     matrices = [run.cosines(tokens, early_epoch(run)) for run in alone]
     found: list[Value] = []
-    for i, run in enumerate(alone):
-        if len(alone) < 3 or not has_learned(run):
-            found.append(math.nan)
-            continue
-        width = fit_width(task, tokens, np.array(matrices[:i] + matrices[i + 1 :]))
+    for run, observed, width in zip(alone, matrices, widths_by_others(task, tokens, matrices), strict=True):
         predicted = cosine_matrix(eq14_embedding(task, tokens, width=width))
-        found.append(r_squared(off_diagonal(matrices[i]), off_diagonal(predicted)))
+        share = r_squared(off_diagonal(observed), off_diagonal(predicted))
+        found.append(share if len(alone) > 2 and has_learned(run) else math.nan)
     return found
 
 
