@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import Task, off_diagonal
-from theory.arrays import FloatArray
 from validate.figures.embedding import BAR, LOOKS
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel, Group, Points
@@ -18,9 +17,10 @@ from validate.figures.style import MEMORY, PALETTE, REASONING, Look
 from validate.judge.agreement import measures, slope
 from validate.judge.answer import PREDICTION, Answer
 from validate.judge.groups import Setting, early_text
+from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
 from validate.observe.times import early_epoch
-from validate.predict.predictors import from_uniform
+from validate.predict.predictors import uniform_cosines
 
 WITHIN_MEMORY, WITHIN_REASONING, ACROSS, ALL = "within memory", "within reasoning", "across", "all pairs"
 PAIRS = {WITHIN_MEMORY: MEMORY, WITHIN_REASONING: REASONING, ACROSS: Look(PALETTE[2], "o")}
@@ -62,14 +62,16 @@ def agreements(setting: Setting) -> list[Agreement]:
     tokens, found = setting.task.anchors, []
     if len(tokens) < 3:
         return []
-    predicted = [off_diagonal(from_uniform(run, tokens)) for run in setting.runs]
-    observed = [off_diagonal(run.cosines(tokens, early_epoch(run))) for run in setting.runs]
+    observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in setting.runs])
+    predicted = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), observed.shape)
     kinds = pair_kinds(setting.task)
-    for kind, chosen in {**kinds, ALL: np.ones(len(observed[0]), dtype=bool)}.items():
-        each = [_compared(x[chosen], y[chosen]) for x, y in zip(predicted, observed, strict=True)]
-        pearson, slopes, sign, rmse = np.array(each).T
-        bounds = (over_seeds(pearson, COSINE), over_seeds(slopes), over_seeds(sign, SHARE))
-        found.append(Agreement(kind, *bounds, over_seeds(rmse, SIZE)))
+    for kind, chosen in {**kinds, ALL: np.ones(observed.shape[1], dtype=bool)}.items():
+        x, y = predicted[:, chosen], observed[:, chosen]
+        each = measures(x, y)
+        slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
+        sign = over_seeds((np.sign(x) == np.sign(y)).mean(axis=1), SHARE)
+        pearson, rmse = over_seeds(each["pearson"], COSINE), over_seeds(each["rmse"], SIZE)
+        found.append(Agreement(kind, pearson, slopes, sign, rmse))
     return found
 
 
@@ -81,31 +83,24 @@ def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
     return {name: chosen for name, chosen in zip(PAIRS, kinds, strict=True) if chosen.any()}
 
 
-def _compared(x: FloatArray, y: FloatArray) -> tuple[float, float, float, float]:
-    """Return Pearson, slope of y over x, share of equal signs, and RMSE."""
-    found = measures(x, y)
-    same_sign = float((np.sign(x) == np.sign(y)).mean())
-    return float(found["pearson"]), slope(x, y), same_sign, float(found["rmse"])
-
-
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     """Return the picture of an answer, not drawn yet; a task with fewer than three anchors has none.
 
     It shows the runs that the verdict is about, or those that there are.
     """
     shown = answer.judged() or list(answer.settings[-1:])
-    run = shown[0].runs[0]
-    tokens = run.task.anchors
+    task = shown[0].task
+    tokens = task.anchors
     if len(tokens) < 3:
         return None
     found = agreements(shown[0])
     words = found[-1].words
-    predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, from_uniform(run, tokens)[None])
+    predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
     observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
     (first, *others), x = observed, off_diagonal(predicted.values)
     y = {label: off_diagonal(each.values) for label, each in observed.items()}
     groups = {label: Group(np.column_stack([x, y[label]]), "0.75", ".", 2.5) for label in others}
-    for kind, chosen in pair_kinds(run.task).items():
+    for kind, chosen in pair_kinds(task).items():
         own = np.column_stack([x, y[first]])[chosen]
         groups[f"{first}, {kind}"] = Group(own, PAIRS[kind].colour, PAIRS[kind].marker, 2.5)
     pairs = Points(
