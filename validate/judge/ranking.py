@@ -117,6 +117,10 @@ class RungDistance(Record):
         """Both rungs in one name."""
         return f"{self.lower} → {self.upper}"
 
+    def cells(self) -> list[str]:
+        """Return a line of the table of distances at one epoch."""
+        return [self.group, self.step, str(self.rmse), str(self.largest)]
+
 
 @checked
 def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
