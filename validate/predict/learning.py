@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, cast
 
 from sim.config.model import EmbMLPConfig
@@ -73,16 +74,15 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
     """Return the log2 ratio of the times of every two data sets of which at least one is learned."""
     names = sorted(curves.loss, key=curves.half_time, reverse=True)
     found = []
-    for i, slow in enumerate(names):
-        for fast in names[i + 1 :]:
-            bias = curves.bias(slow, fast)
-            if math.isinf(bias):
-                end = math.log2(curves.steps[-1] / curves.half_time(fast))
-                found.append(
-                    f"{slow} after {fast}: more than {end:.2f} doublings (it is not learned by the end)."
-                )
-            elif not math.isnan(bias):
-                found.append(f"{slow} after {fast}: {bias:.2f} doublings.")
+    for slow, fast in combinations(names, 2):
+        bias = curves.bias(slow, fast)
+        if math.isinf(bias):
+            end = math.log2(curves.steps[-1] / curves.half_time(fast))
+            found.append(
+                f"{slow} after {fast}: more than {end:.2f} doublings (it is not learned by the end)."
+            )
+        elif not math.isnan(bias):
+            found.append(f"{slow} after {fast}: {bias:.2f} doublings.")
     return found
 
 
