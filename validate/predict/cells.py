@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,6 @@ def _distances(tokens: Tokens) -> npt.NDArray[np.int_]:
     return np.unique(apart[np.triu_indices(len(tokens), 1)])
 
 
-def _have_gaps(distances: Sequence[int] | npt.NDArray[np.int_]) -> bool:
+def _have_gaps(distances: npt.NDArray[np.int_]) -> bool:
     """Return whether ascending distances are other than 1, 2, ..."""
     return not np.array_equal(distances, np.arange(1, len(distances) + 1))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from sim.config.run import MemberConfig
 from theory import (
@@ -106,12 +105,11 @@ def from_eq14(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
     return eq14_cosines(run.task, tokens)
 
 
-def gram_cosines(gram: npt.ArrayLike) -> FloatArray:
+def gram_cosines(gram: FloatArray) -> FloatArray:
     """Return the cosine matrix that belongs to inner products, shape (n, n); NaN for a zero vector."""
-    inner = np.asarray(gram, dtype=np.float64)
-    norms = np.sqrt(np.diagonal(inner))
+    norms = np.sqrt(np.diagonal(gram))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.clip(inner / norms[:, None] / norms, -1.0, 1.0))
+        return np.clip(gram / norms[:, None] / norms, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
