@@ -56,7 +56,8 @@ class Finding(Shown):
         if states == {"holds"}:
             return "holds"
         tests = zip(asked, self.adjusted(setting), strict=True)
-        sure = {o.state for o, p in tests if o.level is not None and p < o.level}
+        # One computed number, of p = 0, is sure without a look.
+        sure = {o.state for o, p in tests if p == 0 or (o.level is not None and p < o.level)}
         if "holds" in sure:
             return "partly"
         if "fails" in sure:

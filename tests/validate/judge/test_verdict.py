@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.validate.judge.synthetic import run
 from validate.judge import presentation
-from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side
+from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side, by_seed
 from validate.judge.outcome import MissingRunsError
 from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
@@ -55,6 +55,14 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
 def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: str) -> None:
     (outcome,) = judged(condition(values, **keys)).outcomes
     assert (outcome.state, outcome.decision.reading) == (state, reading)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"), [((1.0, 1.0), "holds"), ((1.0, -1.0), "partly"), ((-1.0, -1.0), "fails")]
+)
+def test_one_computed_number_decides_without_seeds(values: tuple[float, ...], verdict: str) -> None:
+    sides = [(Side("a number", by_seed(lambda value=value: value, "")),) for value in values]
+    assert judged(*(Condition("a number", own, threshold=0.0) for own in sides)).verdict == verdict
 
 
 def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones() -> None:
