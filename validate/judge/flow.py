@@ -33,6 +33,8 @@ LEVELS = (0.1, 0.3, 0.5)
 """The training accuracies at which runs and flow are compared."""
 NEAR = 0.05
 """How far the accuracy of a snapshot may be from a level."""
+START = 1000
+"""The seed of the flow's start, which is no run's."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
 FLOWS = {"adamw": "AdamW flow", "sgd": "SGD flow"}
 ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
@@ -98,20 +100,18 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 
 def flow_cosines(
-    config: MemberConfig, accuracies: Sequence[float], *, seed: int = 1000, **options: Any
+    config: MemberConfig, accuracies: Sequence[float], **options: Any
 ) -> tuple[list[FloatArray], float]:
     """Return the flow's cosines of all anchors at some training accuracies, and the seconds that they took.
 
-    Weights and memory tables are drawn with a seed of their own: nothing of a run is used. NaN where an
-    accuracy is not reached within twice the run's epochs.
+    Weights and memory tables are drawn with ``START``: nothing of a run is used. NaN where an accuracy is
+    not reached within twice the run's epochs.
 
     Parameters
     ----------
     config : MemberConfig
     accuracies : sequence of float
         Increasing.
-    seed : int, optional
-        Of the start.
     **options : int
         ``max_gradients`` of ``predicted_embedding``.
 
@@ -121,7 +121,7 @@ def flow_cosines(
         As ``flow_options``.
     """
     began, setting = time.process_time(), flow_options(config)
-    found = predicted_embedding(accuracies=accuracies, seed=seed, **setting, **options)
+    found = predicted_embedding(accuracies=accuracies, seed=START, **setting, **options)
     anchors = list(setting["task"].anchors)
     unknown = np.full((len(anchors), len(anchors)), np.nan)
     reached = np.isfinite(found.steps)
@@ -178,7 +178,7 @@ def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list
     return rows
 
 
-def aligned(setting: Setting, *, seed: int = 1000) -> list[Level]:
+def aligned(setting: Setting) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
     At each of ``LEVELS`` every run is seen at the snapshot with the nearest training accuracy, and the flow
@@ -195,7 +195,7 @@ def aligned(setting: Setting, *, seed: int = 1000) -> list[Level]:
         for level, epochs in known.items()
     }
     wanted = sorted({accuracy for each in reached.values() for accuracy in each})
-    matrices, seconds = flow_cosines(setting.config, wanted, seed=seed)
+    matrices, seconds = flow_cosines(setting.config, wanted)
     found = []
     for level, epochs in known.items():
         own = list(zip(runs, epochs, strict=True))

@@ -56,7 +56,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
     n = len(setting.task.anchors)
     asked: list[float] = []
 
-    def known(_: MemberConfig, accuracies: list[float], *, seed: int) -> tuple[list[FloatArray], float]:
+    def known(_: MemberConfig, accuracies: list[float]) -> tuple[list[FloatArray], float]:
         asked[:] = accuracies
         return [made(i, n) for i in range(len(asked))], 7.0
 
