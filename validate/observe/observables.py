@@ -83,7 +83,7 @@ def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
     first row, which is 1 for any weights.
     """
     n, length, _ = attention.shape
-    average = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+    average = np.tri(length) / np.arange(1, length + 1)[:, None]
     error = np.abs(attention - average)
     rows, columns = np.tril_indices(length)
     entries = error[:, rows[rows > 0], columns[rows > 0]]

@@ -31,7 +31,7 @@ def lemma1_excess(run: Observations, epsilon: float) -> float:
 def average_error(run: Observations, when: When = early_epoch) -> float:
     """Return the largest deviation from 1/i of the first attention averaged over sequences."""
     attention = run.at("first_attention", when(run))
-    average = np.tril(np.ones(attention.shape)) / np.arange(1, len(attention) + 1)[:, None]
+    average = np.tri(len(attention)) / np.arange(1, len(attention) + 1)[:, None]
     return float(np.abs(attention - average).max())
 
 
