@@ -54,9 +54,10 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     return code
 
 
-def _hint(words: Sequence[str], stop: BaseException) -> str:
+def _hint(words: list[str], stop: BaseException) -> str:
     """Return how to continue what a command, or an action of ``corpus``, has not finished."""
-    if {"train", "demo"} & {*words[:2]}:
+    action = words[1:2] if words[:1] == ["corpus"] else words[:1]
+    if action in (["train"], ["demo"]):
         if NOT_BEGUN in getattr(stop, "__notes__", ()):
             return f" {NOT_BEGUN}; nothing to resume: give the same command again"
         return "; runs that were begun have a checkpoint: continue them with the same command and --resume"

@@ -50,6 +50,16 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
+def test_a_folder_called_demo_makes_no_command_one_that_continues(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("validate.commands.compare.run", stopped)
+    assert cli("compare", "demo", code=130).err == "anchorflow: stopped\n"
+
+
 def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:
     assert "example: anchorflow demo" in cli("--help").out
     for command in COMMANDS:
