@@ -37,13 +37,7 @@ SECTIONS = {
 
 
 def render(**context: object) -> str:
-    """Return the page; it opens without a network.
-
-    Parameters
-    ----------
-    context
-        What the templates read; ``report`` is the report.
-    """
+    """Return the page, which opens without a network; the templates read ``report`` and ``pictures``."""
     bodies = {name: page(f"{name}.html.j2", **context) for name in SECTIONS}
     # A template that has nothing to say leaves neither heading nor entry in the contents.
     sections = [

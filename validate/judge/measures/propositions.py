@@ -90,9 +90,9 @@ TRAINED = Path(__file__).resolve().parents[2] / "kept" / "associations.json"
 
 
 @cache
-def trained(file: Path = TRAINED) -> dict[str, Any]:
+def trained() -> dict[str, Any]:
     """Return what was kept: sizes, rate, steps, and under "seeds" the cosines of each draw."""
-    found: dict[str, Any] = json.loads(file.read_text())
+    found: dict[str, Any] = json.loads(TRAINED.read_text(encoding="utf-8"))
     return found
 
 
