@@ -142,6 +142,13 @@ def test_a_remedy_names_the_same_folders_wherever_it_is_asked_for(
     assert Path(there.removeprefix("anchorflow compare ")).resolve() == runs_folder.resolve()
 
 
+def test_runs_in_the_root_folder_have_a_remedy(small: Setting) -> None:
+    runs = tuple(dataclasses.replace(run, path=Path("/gamma0.8_seed0")) for run in small.runs)
+    command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], "-longer")
+    assert "/gamma0.8_seed0/config.json" in command
+    assert "--out /-longer" in command
+
+
 def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
     sheet = picture(only([large, small]))
     assert sheet is not None

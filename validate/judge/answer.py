@@ -296,7 +296,7 @@ def missing_command(
     assert source is not None
     beside = Path(os.path.normpath(source.absolute())).parent  # The run may have been named . or ../NAME.
     name = re.sub(r"-seeds\d+-\d+$", "", beside.name) if into.startswith("-seeds") else beside.name
-    out = beside.with_name(name + into)
+    out = beside.parent / (name + into)
     if not source.is_absolute():
         out = Path(os.path.relpath(out))
     options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
