@@ -10,12 +10,13 @@ import numpy as np
 
 from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.arrays import FloatArray
+from theory.errors import unknown_name
 from validate.judge.agreement import pearson, spearman
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value
 from validate.observe.times import HALF, early_epoch, first_epoch, has_learned
-from validate.predict.predictors import Tokens, from_uniform
+from validate.predict.predictors import ALL, Tokens, from_uniform
 
 When = Callable[[Observations], int]
 NO_FALL = 1 / 64
@@ -30,16 +31,19 @@ MATRICES: tuple[str, ...] = (
 
 
 def chosen(run: Observations, tokens: Tokens | str) -> Tokens:
-    """Return tokens of a run's task: those given, or "reasoning anchors", "memory anchors", "keys", "all"."""
+    """Return tokens of a run's task: those given, or those of a name that claims give them."""
     if not isinstance(tokens, str):
         return tokens
     task = run.task
     named: dict[str, Tokens] = {
+        ALL: task.anchors,
         "reasoning anchors": task.reasoning_anchors,
         "memory anchors": task.memory_anchors,
-        "keys": tuple(task.keys),
+        "keys": task.keys,
     }
-    return named.get(tokens, task.anchors)
+    if tokens not in named:
+        raise unknown_name("tokens", tokens, named)
+    return named[tokens]
 
 
 def cosine_pairs(run: Observations, tokens: Tokens | str, when: When) -> FloatArray:
@@ -94,7 +98,7 @@ def memory_excess(run: Observations, when: When = early_epoch) -> float:
     return mean_cosine(run, "memory anchors", when) - mean_cosine(run, "reasoning anchors", when)
 
 
-def moved(run: Observations, tokens: Tokens | str = "all", when: When = early_epoch) -> float:
+def moved(run: Observations, tokens: Tokens | str = ALL, when: When = early_epoch) -> float:
     """Return the root mean square change of the pairs' cosines since the first snapshot."""
     change = cosine_pairs(run, tokens, when) - cosine_pairs(run, tokens, first_epoch)
     return float(np.sqrt(np.mean(change**2)))

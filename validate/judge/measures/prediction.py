@@ -27,7 +27,7 @@ from validate.judge.measures.geometry import (
 from validate.observe import Observations
 from validate.observe.bounds import Value
 from validate.observe.times import early_epoch, has_learned
-from validate.predict.predictors import Predict, Tokens, from_eq14, from_uniform
+from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_uniform
 
 
 def _within_mappings(task: Task, tokens: Tokens, *, by_distance: bool) -> FloatArray:
@@ -69,7 +69,7 @@ def _both(
 
 
 def correlation(
-    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = "all", when: When = early_epoch
+    run: Observations, predict: Predict = from_uniform, tokens: Tokens | str = ALL, when: When = early_epoch
 ) -> float:
     """Return Pearson's correlation of predicted and observed cosines over the pairs of some anchors."""
     return pearson(*_both(run, predict, tokens, when))
@@ -78,7 +78,7 @@ def correlation(
 def skill(
     run: Observations,
     predict: Predict = from_uniform,
-    tokens: Tokens | str = "all",
+    tokens: Tokens | str = ALL,
     when: When = early_epoch,
     *,
     over: str | Predict = "zeros",
