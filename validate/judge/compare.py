@@ -190,9 +190,7 @@ def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: 
         rows = stacked[:, ~np.eye(n, dtype=bool)].reshape(len(stacked), n, n - 1)
         return stacked[:, *np.triu_indices(n, 1)], rows
 
-    observed = pairs_and_rows(
-        [run.cosines(tokens, epoch) for run, epoch in zip(setting.runs, epochs, strict=True)]
-    )
+    observed = pairs_and_rows([r.cosines(tokens, e) for r, e in zip(setting.runs, epochs, strict=True)])
     rows = []
     for name, matrices in _predicted(setting.runs, epochs, tokens).items():
         overall, per_row = map(measures, pairs_and_rows(matrices), observed)

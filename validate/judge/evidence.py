@@ -75,9 +75,8 @@ class Evidence:
         seeds = sorted(set.intersection(*reached))
         seeds = seeds[: setup.look(len(seeds)) or len(seeds)]
         if not seeds:
-            raise self.missing(
-                study, "", f"no seed has reached epoch {length} at γ = {LARGE:g} and {SMALL:g}"
-            )
+            what = f"no seed has reached epoch {length} at γ = {LARGE:g} and {SMALL:g}"
+            raise self.missing(study, "", what)
         return {
             cell: [run.until(length) for run in runs if run.config.seed in seeds]
             for cell, runs in found.items()

@@ -173,9 +173,8 @@ def words_of(run: Run) -> Words:
 
 def keep_words(run: Run, folder: Path) -> None:
     """Write a run's words into the file of a folder with kept studies."""
-    write_json(
-        folder / WORDS, dict(sorted((_kept_words(folder) | {_text_key(run.config): words_of(run)}).items()))
-    )
+    words = _kept_words(folder) | {_text_key(run.config): words_of(run)}
+    write_json(folder / WORDS, dict(sorted(words.items())))
 
 
 def shown_words(run: Observations) -> Words:

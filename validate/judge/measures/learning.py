@@ -154,9 +154,8 @@ def first_bias(run: Observations) -> float:
 def _by_rate(seed: Seed, of: str) -> tuple[FloatArray, FloatArray]:
     """Return γ, ascending, and a measure of a seed's runs."""
     runs = sorted(seed.values(), key=lambda run: run.config.init_rate)
-    return np.array([run.config.init_rate for run in runs]), np.array(
-        [measure_of(of)[1](run) for run in runs]
-    )
+    values = [measure_of(of)[1](run) for run in runs]
+    return np.array([run.config.init_rate for run in runs]), np.array(values)
 
 
 def trend(seed: Seed, of: str = "learned_bias") -> float:
