@@ -31,7 +31,7 @@ MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
 _PIXELS_PER_INCH = 165.0
 """Of a picture; the page shows it somewhat smaller."""
-_MOST_SHOWN, _MOST_LETTERS = 3, 80
+_MOST_SHOWN = 3
 Point = tuple[str, str, str, int, Estimate]
 """Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
 
@@ -210,6 +210,6 @@ def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
 
 
 def _slug(text: str) -> str:
-    """Return a label or a group as part of a file's name."""
+    """Return a label or a group as part of a sheet's name; ``file_name`` shortens long ones."""
     plain = "".join(c if c.isalnum() or c in "._-" else " " for c in text.replace("γ = ", "gamma"))
-    return "_".join(plain.split())[:_MOST_LETTERS]
+    return "_".join(plain.split())
