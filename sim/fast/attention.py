@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.layers import Norm, add_bias, input_gradient, joined, store_projections, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, store_projections, weight_gradient
 from sim.fast.matmul import small_products
 from sim.fast.token_table import TableProjections
-from sim.models.layers import Parameters, causal_mask, member_product
+from sim.models.layers import Parameters, causal_mask, joined
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class RowProjections:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, R, 3 H d_k) for x of shape (M, R, d_m), and what the derivative needs."""
         seen, normed = (x, ()) if self.norm is None else self.norm.forward(p, x)
-        weight, bias = joined(p, self.prefix)
+        weight, bias = joined(p, "QKV", self.prefix)
         if self.queries_only:
             of_queries, others = _split(weight)
-            y = torch.cat([member_product(seen, of_queries), member_product(x, others)], dim=-1)
+            y = torch.cat([torch.bmm(seen, of_queries), torch.bmm(x, others)], dim=-1)
         else:
-            y = member_product(seen, weight)
+            y = torch.bmm(seen, weight)
         return add_bias(y, bias), (seen, x, weight, normed)
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
@@ -72,7 +72,7 @@ class Attention:
         with small_products():
             weights = softmax_(torch.bmm(q, k.mT).mul_(1 / math.sqrt(q.shape[-1])).add_(mask))
             mixed = self._rows(torch.bmm(weights, v))
-        y = add_bias(member_product(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
+        y = add_bias(torch.bmm(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (projected, q, k, v, weights, mixed)
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:

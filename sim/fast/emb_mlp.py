@@ -14,7 +14,7 @@ from sim.fast.layers import (
     table_gradient,
     weight_gradient,
 )
-from sim.models.layers import Parameters, member_product, own_rows
+from sim.models.layers import Parameters, own_rows
 
 
 def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) -> tuple[Tensor, Parameters]:
@@ -24,9 +24,9 @@ def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) 
     bags = own_rows(tokens, vocab).flatten(0, 1)
     sums = torch.nn.functional.embedding_bag(bags, W_emb.reshape(-1, width), mode="sum")
     sums = sums.view(members, -1, width)
-    before = member_product(sums, p["W1"])
+    before = torch.bmm(sums, p["W1"])
     hidden = IN_PLACE[model.activation](before)
-    losses, dy = cross_entropy(member_product(hidden, p["W2"]), labels)
+    losses, dy = cross_entropy(torch.bmm(hidden, p["W2"]), labels)
     dh = DERIVATIVES[model.activation](input_gradient(dy, p["W2"]), hidden, before)
     each = input_gradient(dh, p["W1"])[:, :, None].expand(-1, -1, tokens.shape[2], -1)
     return losses, {

@@ -6,7 +6,6 @@ product here. Attention alone takes sequences as rectangles; what it sees of pad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,9 +24,8 @@ from sim.fast.layers import (
     weight_gradient,
 )
 from sim.fast.matmul import small_products
-from sim.models.base import model_of
-from sim.models.gpt2 import next_tokens
-from sim.models.layers import Parameters, look_up, member_product
+from sim.models.base import model_of, next_tokens
+from sim.models.layers import Parameters, look_up
 
 _ENTRIES = 2**20
 """Logits in a block, 4 MiB in float32: all of them would be the largest array of a step by far."""
@@ -38,7 +36,7 @@ def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tu
     if len(tokens) > 1 or tokens.is_cuda:
         return model_of(model).losses_and_gradients(p, tokens, labels)
     targets = next_tokens(tokens, labels)
-    rows = _Rows.of(targets)
+    rows = _Rows(targets)
     seen = rows.gathered(tokens[..., None])[..., 0]
     x = look_up(p["W_E"], seen[:, None])[:, 0] + p["W_pos"][:, rows.positions]
     layers = [_Layer(model, layer, rows) for layer in range(model.n_layers)]
@@ -57,27 +55,20 @@ def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tu
     return loss[None], found
 
 
-@dataclass(frozen=True)
 class _Rows:
     """Which positions of a batch are rows: those that predict a token."""
 
-    sizes: tuple[int, int]
-    """B and L, where L is the longest sequence's."""
-    index: Tensor | None
-    """Their R places among the B L; None if they are all of them."""
-    positions: Tensor
-    """Where in its sequence each is, shape (R,)."""
-
-    @classmethod
-    def of(cls, targets: Tensor) -> _Rows:
+    def __init__(self, targets: Tensor) -> None:
         """Take the positions (1, B, L) that have a target."""
         real = targets[0] >= 0
         longest = int(real.sum(dim=1).max())
         real = real[:, :longest]
-        positions = torch.arange(longest).expand(len(real), -1)
-        if bool(real.all()):
-            return cls((len(real), longest), None, positions.flatten())
-        return cls((len(real), longest), real.flatten().nonzero()[:, 0], positions[real])
+        self.sizes = (len(real), longest)
+        """B and L, where L is the longest sequence's."""
+        self.index = None if bool(real.all()) else real.flatten().nonzero()[:, 0]
+        """The rows' R places among the B L; None if they are all of them."""
+        self.positions = torch.arange(longest).expand(len(real), -1)[real]
+        """Where in its sequence each is, shape (R,)."""
 
     def gathered(self, x: Tensor) -> Tensor:
         """Return rows: (1, B, at least L, width) → (1, R, width)."""
@@ -107,7 +98,7 @@ class _Layer:
         with small_products():
             mixed, scale = ops._scaled_dot_product_flash_attention_for_cpu(*parts, 0.0, True)
         seen = self._rows(mixed)
-        h = add_bias(member_product(seen, p[f"{self.prefix}W_O"]), p[f"{self.prefix}b_O"]).add_(x)
+        h = add_bias(torch.bmm(seen, p[f"{self.prefix}W_O"]), p[f"{self.prefix}b_O"]).add_(x)
         normed, of_norm = self.second.forward(p, h)
         y, of_mlp = mlp(p, self.prefix, normed, "gelu-tanh")
         return y.add_(h), (projected, parts, mixed, scale, seen, of_norm, of_mlp)

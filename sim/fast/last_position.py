@@ -17,7 +17,7 @@ from torch import Tensor
 from sim.fast.attention import softmax_, softmax_backward
 from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.fast.matmul import small_products
-from sim.models.layers import Parameters, member_product
+from sim.models.layers import Parameters
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class LastPositionAttention:
         """
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
         x, query_input, normed = self._normed(p, x)
-        q = self._heads(add_bias(member_product(query_input, W_Q), p.get(f"{self.prefix}b_Q")))
+        q = self._heads(add_bias(torch.bmm(query_input, W_Q), p.get(f"{self.prefix}b_Q")))
         query_key = self._sequences(input_gradient(q, self._heads(W_K)))
         positions = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
             weights = softmax_(torch.bmm(query_key, positions.mT).mul_(1 / math.sqrt(q.shape[-1])))
             read = torch.bmm(weights, positions)
-        mixed = self._rows(member_product(self._by_head(read), self._heads(W_V)))
+        mixed = self._rows(torch.bmm(self._by_head(read), self._heads(W_V)))
         mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
-        y = add_bias(member_product(mixed, W_O), p.get(f"{self.prefix}b_O"))
+        y = add_bias(torch.bmm(mixed, W_O), p.get(f"{self.prefix}b_O"))
         return y, (normed, x, query_input, q, query_key, weights, read, mixed)
 
     def _normed(self, p: Parameters, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
@@ -71,7 +71,7 @@ class LastPositionAttention:
             d_logits = softmax_backward(weights, torch.bmm(d_read, positions.mT), 1 / math.sqrt(q.shape[-1]))
             d_query_key = self._by_head(torch.bmm(d_logits, positions))
             dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
-        dq = self._rows(member_product(d_query_key, self._heads(W_K)))
+        dq = self._rows(torch.bmm(d_query_key, self._heads(W_K)))
         gradients = {
             "W_Q": weight_gradient(query_input, dq),
             "W_K": self._rows(weight_gradient(d_query_key, q)),

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sim.config.model_section import Activation
-from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
+from sim.models.layers import ACTIVATIONS, Parameters, own_rows
 
 ops: Any = torch.ops.aten
 Elementwise = Activation | Literal["gelu-tanh"]
@@ -29,12 +29,12 @@ Elementwise = Activation | Literal["gelu-tanh"]
 
 def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
     """Return xᵀ dy for each member: the gradient of W in y = x W."""
-    return member_product(x.mT, dy)
+    return torch.bmm(x.mT, dy)
 
 
 def input_gradient(dy: Tensor, weight: Tensor) -> Tensor:
     """Return dy Wᵀ for each member: the gradient of x in y = x W."""
-    return member_product(dy, weight.mT)
+    return torch.bmm(dy, weight.mT)
 
 
 def add_bias(y: Tensor, bias: Tensor | None) -> Tensor:
@@ -81,31 +81,13 @@ class Norm:
         return dx
 
 
-def _tanh(dh: Tensor, h: Tensor, _: Tensor) -> Tensor:
-    ops.tanh_backward.grad_input(dh, h, grad_input=dh)
-    return dh
-
-
-def _relu(dh: Tensor, h: Tensor, _: Tensor) -> Tensor:
-    ops.threshold_backward.grad_input(dh, h, 0, grad_input=dh)
-    return dh
-
-
-def _gelu(dh: Tensor, _: Tensor, before: Tensor) -> Tensor:
-    ops.gelu_backward.grad_input(dh, before, grad_input=dh)
-    return dh
-
-
-def _gelu_tanh(dh: Tensor, _: Tensor, before: Tensor) -> Tensor:
-    ops.gelu_backward.grad_input(dh, before, approximate="tanh", grad_input=dh)
-    return dh
-
-
 DERIVATIVES: dict[Elementwise, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "tanh": _tanh,
-    "relu": _relu,
-    "gelu": _gelu,
-    "gelu-tanh": _gelu_tanh,
+    "tanh": lambda dh, h, before: ops.tanh_backward.grad_input(dh, h, grad_input=dh),
+    "relu": lambda dh, h, before: ops.threshold_backward.grad_input(dh, h, 0, grad_input=dh),
+    "gelu": lambda dh, h, before: ops.gelu_backward.grad_input(dh, before, grad_input=dh),
+    "gelu-tanh": lambda dh, h, before: ops.gelu_backward.grad_input(
+        dh, before, approximate="tanh", grad_input=dh
+    ),
     "identity": lambda dh, h, before: dh,
 }
 """From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
@@ -133,9 +115,9 @@ def mlp(
     p: Parameters, prefix: str, x: Tensor, activation: Elementwise
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
     """Return σ(x W_in + b_in) W_out + b_out, shape (M, R, d_m), and x, hidden and its argument."""
-    before = add_bias(member_product(x, p[f"{prefix}W_in"]), p.get(f"{prefix}b_in"))
+    before = add_bias(torch.bmm(x, p[f"{prefix}W_in"]), p.get(f"{prefix}b_in"))
     hidden = IN_PLACE[activation](before)
-    y = member_product(hidden, p[f"{prefix}W_out"])
+    y = torch.bmm(hidden, p[f"{prefix}W_out"])
     return add_bias(y, p.get(f"{prefix}b_out")), (x, hidden, before)
 
 
@@ -155,14 +137,6 @@ def mlp_backward(
     if f"{prefix}b_in" in p:
         found[f"{prefix}b_in"], found[f"{prefix}b_out"] = dh.sum(1), dy.sum(1)
     return input_gradient(dh, p[f"{prefix}W_in"])
-
-
-def joined(p: Parameters, prefix: str) -> tuple[Tensor, Tensor | None]:
-    """Return W_Q, W_K and W_V side by side, and their biases where there are any."""
-    weight = torch.cat([p[f"{prefix}W_{name}"] for name in "QKV"], dim=-1)
-    if f"{prefix}b_Q" not in p:
-        return weight, None
-    return weight, torch.cat([p[f"{prefix}b_{name}"] for name in "QKV"], dim=-1)
 
 
 def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:

@@ -18,16 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.layers import (
-    Norm,
-    add_bias,
-    input_gradient,
-    joined,
-    store_projections,
-    table_gradient,
-    weight_gradient,
-)
-from sim.models.layers import Parameters, look_up, member_product
+from sim.fast.layers import Norm, add_bias, input_gradient, store_projections, table_gradient, weight_gradient
+from sim.models.layers import Parameters, joined, look_up
 
 
 def pays(vocab_size: int, batch: int, length: int) -> bool:
@@ -45,9 +37,9 @@ class TableProjections:
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, 3 H d_k) for x of shape (M, B L, d_m), and what the derivative needs."""
-        weight, bias = joined(p, self.prefix)
+        weight, bias = joined(p, "QKV", self.prefix)
         centred, seen = self._tables(p)
-        of_tokens, of_positions, shift = self._split_rows(p, member_product(seen, weight))
+        of_tokens, of_positions, shift = self._split_rows(p, torch.bmm(seen, weight))
         y = look_up(of_tokens, self.tokens).add_(of_positions[:, None]).flatten(1, 2)
         scale = None
         if self.norm is not None:

@@ -23,7 +23,8 @@ from sim.fast.layers import (
     weight_gradient,
 )
 from sim.fast.token_table import TableProjections, pays
-from sim.models.layers import Parameters, look_up, member_product
+from sim.models.base import next_tokens
+from sim.models.layers import Parameters, look_up
 
 
 class _Layer:
@@ -94,8 +95,7 @@ def transformer(
     for layer in layers:
         x, own = layer.forward(p, x)
         saved.append(own)
-    every = model.loss == "next-token"
-    targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1).flatten(1) if every else labels
+    targets = next_tokens(tokens, labels).flatten(1) if model.loss == "next-token" else labels
     found: Parameters = {}
     losses, dx = _read_out(p, x, targets, model, found)
     for layer, own in zip(reversed(layers), reversed(saved), strict=True):
@@ -111,7 +111,7 @@ def _read_out(
     norm = Norm("ln_final", model.norm_epsilon)
     pre = model.norm in PRE_NORMS
     x, saved = norm.forward(p, x) if pre else (x, ())
-    logits = add_bias(member_product(x, p["W_U"]), p.get("b_U")) if "W_U" in p else x
+    logits = add_bias(torch.bmm(x, p["W_U"]), p.get("b_U")) if "W_U" in p else x
     losses, dy = cross_entropy(logits, targets)
     if "W_U" in p:
         found["W_U"] = weight_gradient(x, dy)

@@ -136,6 +136,11 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     return each.view(len(logits), -1).mean(dim=1)
 
 
+def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
+    """Return what follows each token, the label behind the last one; below 0 where nothing does."""
+    return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
+
+
 def model_of(section: ModelSection) -> Model[ModelSection]:
     """Return the model of a section of a configuration: its tensors and its logits."""
     if not isinstance(section, ModelSection):

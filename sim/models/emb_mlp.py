@@ -8,7 +8,7 @@ from torch import Tensor
 from sim.config.model import EmbMLPConfig
 from sim.config.model_section import Activation
 from sim.models.base import Model, TensorSpec, check_inputs, matrices, table_shape, tables
-from sim.models.layers import ACTIVATIONS, Parameters, member_product, own_rows
+from sim.models.layers import ACTIVATIONS, Parameters, own_rows
 from theory.checked import checked
 
 
@@ -45,8 +45,8 @@ def _logits(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     bags = own_rows(tokens, vocab).flatten(0, 1)
     summed = torch.nn.functional.embedding_bag(bags, W_emb.reshape(-1, width), mode="sum")
     sums = summed.view(len(tokens), -1, width)
-    hidden = ACTIVATIONS[activation](member_product(sums, parameters["W1"]))
-    return member_product(hidden, parameters["W2"])
+    hidden = ACTIVATIONS[activation](torch.bmm(sums, parameters["W1"]))
+    return torch.bmm(hidden, parameters["W2"])
 
 
 class EmbMLP(Model[EmbMLPConfig]):

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from sim.config.model import OWN_SCALED, GPT2Config
-from sim.models.base import Model, Scores, TensorSpec, layer_matrices, tables
+from sim.models.base import Model, Scores, TensorSpec, layer_matrices, next_tokens, tables
 from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up, of_layer
 
 OWN_SCALE = 0.02
@@ -66,10 +66,6 @@ class GPT2(Model[GPT2Config]):
     def _norm(self, p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
         return layer_norm(x, p[f"{name}.w"], p[f"{name}.b"], self.section.norm_epsilon)
 
-    def every_logit(self, parameters: Parameters, tokens: Tensor) -> Tensor:
-        """Return the logits of every position, shape (M, B, L, d)."""
-        return linear(self.hidden(parameters, tokens), parameters["W_E"].mT, None)
-
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return the logits of the label, behind the last token of each sequence, shape (M, B, d)."""
         last = (tokens >= 0).sum(dim=-1) - 1
@@ -106,11 +102,6 @@ class GPT2(Model[GPT2Config]):
     def rows(self, length: int) -> int:
         """Return one row of activations for each position."""
         return length
-
-
-def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
-    """Return what follows each token, the label behind the last one; below 0 where nothing does."""
-    return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
 
 
 def _attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int) -> Tensor:

@@ -45,14 +45,9 @@ def look_up(table: Tensor, tokens: Tensor) -> Tensor:
     return torch.nn.functional.embedding(own_rows(tokens, table.shape[1]), flat)
 
 
-def member_product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a @ b for each member: (M, R, d_1), (M, d_1, d_2) → (M, R, d_2)."""
-    return torch.bmm(a, b)
-
-
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x W + b: x (M, B, L, d_in), W (M, d_in, d_out), b (M, d_out) or None."""
-    y = member_product(x.flatten(1, 2), weight).view(*x.shape[:3], -1)
+    y = torch.bmm(x.flatten(1, 2), weight).view(*x.shape[:3], -1)
     return y if bias is None else y + bias[:, None, None]
 
 
@@ -93,9 +88,15 @@ def attention(
 
 def linear_together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:
     """Return x W + b for several linear maps in one product, which is faster than one for each."""
-    weight = torch.cat([p[f"W_{name}"] for name in names], dim=-1)
-    bias = torch.cat([p[f"b_{name}"] for name in names], dim=-1) if f"b_{names[0]}" in p else None
-    return linear(x, weight, bias).chunk(len(names), dim=-1)
+    return linear(x, *joined(p, names)).chunk(len(names), dim=-1)
+
+
+def joined(p: Mapping[str, Tensor], names: str, prefix: str = "") -> tuple[Tensor, Tensor | None]:
+    """Return the matrices of several linear maps, such as "QKV", side by side, and their biases if any."""
+    weight = torch.cat([p[f"{prefix}W_{name}"] for name in names], dim=-1)
+    if f"{prefix}b_{names[0]}" not in p:
+        return weight, None
+    return weight, torch.cat([p[f"{prefix}b_{name}"] for name in names], dim=-1)
 
 
 def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:

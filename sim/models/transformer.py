@@ -24,6 +24,7 @@ from sim.models.base import (
     layer_matrices,
     matrices,
     mean_cross_entropy,
+    next_tokens,
     tables,
 )
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up, of_layer
@@ -187,7 +188,7 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         if self.section.loss == "last-token":
             return super().losses(parameters, tokens, labels)
         logits = transformer(parameters, tokens, self.section, every_position=True)
-        return mean_cross_entropy(logits, torch.cat([tokens[..., 1:], labels[..., None]], dim=-1))
+        return mean_cross_entropy(logits, next_tokens(tokens, labels))
 
     def rows(self, length: int) -> int:
         """Return one row of activations for each position."""
