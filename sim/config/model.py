@@ -6,20 +6,12 @@ others, so that code for several kinds may ask any of them.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from sim.config.model_section import KINDS as KINDS
-from sim.config.model_section import (
-    PRE_NORMS,
-    Activation,
-    Loss,
-    Norm,
-    Positions,
-    Source,
-    names_of_layers,
-)
+from sim.config.model_section import PRE_NORMS, Activation, Loss, Norm, Positions, Source, names_of_layers
 from sim.config.model_section import ModelConfig as ModelConfig
 from sim.config.model_section import ModelSection as ModelSection
 from sim.config.model_section import kind_of as kind_of
@@ -70,6 +62,7 @@ class OneLayerConfig(ModelSection):
     bias_scale: ClassVar[float] = 0.0
     scale_residual: ClassVar[bool] = False
     positions: ClassVar[Positions] = "none"
+    first_attention_reads: ClassVar[Source] = "embedding"
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["one-layer"] = tagged("paper", "one-layer")
@@ -88,11 +81,6 @@ class OneLayerConfig(ModelSection):
     def width(self, vocab_size: int) -> int:
         """Return d_m, the width of the embedding."""
         return vocab_size
-
-    @property
-    def first_attention_reads(self) -> Source:
-        """What sets the scale of the first attention's input (Lemma 1)."""
-        return "embedding"
 
 
 @register_model
@@ -167,17 +155,18 @@ class GPT2Config(ModelSection):
     reads_text: ClassVar[bool] = True
     norm: ClassVar[Norm] = "pre"
     positions: ClassVar[Positions] = "learned"
+    first_attention_reads: ClassVar[Source] = "layer_norm"
     loss: ClassVar[Loss] = "next-token"
 
     kind: Literal["gpt2"] = tagged("paper", "gpt2")
     """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
-    n_layers: Annotated[int, Field(ge=1, le=1000)] = tagged("chosen", 2)
+    n_layers: int = tagged("chosen", 2, ge=1, le=1000)
     """Layers."""
-    n_heads: Annotated[int, Field(ge=1, le=10_000)] = tagged("chosen", 4)
+    n_heads: int = tagged("chosen", 4, ge=1, le=10_000)
     """Heads of each layer; they divide d_m among them."""
     d_m: Width = tagged("chosen", 128)
     """Embedding width; the FFN's is four times as large."""
-    norm_epsilon: Annotated[float, Field(ge=0)] = tagged("paper", 1e-5)
+    norm_epsilon: float = tagged("paper", 1e-5, ge=0)
     """Added to the variance under a layer norm's root."""
     own_scales: bool = tagged("chosen", False)
     """Keep GPT-2's own initial scale, whatever γ is, of both tables (0.02) and of W_O and W_out
@@ -197,11 +186,6 @@ class GPT2Config(ModelSection):
     def matrix_names(self) -> list[str]:
         """Return the names under which matrices can be given a γ of their own."""
         return ["W_E", "W_pos", *names_of_layers(self.n_layers)]
-
-    @property
-    def first_attention_reads(self) -> Source:
-        """What sets the scale of the first attention's input (Lemma 1)."""
-        return "layer_norm"
 
     @property
     def one_initial_scale(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ Count = Annotated[int, Field(ge=1, le=MANY)]
 Width = Annotated[int, Field(ge=1, le=10_000_000)]
 _MOST_NAMED = 3
 _LONGEST = 40
-_ABSENT = "not set"
 
 
 class Section(BaseModel):
@@ -96,10 +94,10 @@ def differences(own: BaseModel, other: BaseModel) -> str:
     """
     tables = [dict(flattened("", each.model_dump(mode="json"))) for each in (own, other)]
     keys = sorted(tables[0].keys() | tables[1].keys(), key=lambda key: (key.startswith("task"), key))
-    values = {key: [table.get(key, _ABSENT) for table in tables] for key in keys}
+    values = {key: [table.get(key, "not set") for table in tables] for key in keys}
     told = [f"{key} = {_short(a)}, not {_short(b)}" for key, (a, b) in values.items() if a != b]
     more = f"; and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED)
-    return "; ".join(itertools.islice(told, _MOST_NAMED)) + more
+    return "; ".join(told[:_MOST_NAMED]) + more
 
 
 def flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:

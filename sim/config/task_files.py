@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,10 +51,8 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
         written = json.dumps(table)
     except (TypeError, ValueError, RecursionError):
         return task_from_dict(table)  # What JSON cannot hold is refused by its name.
-    if isinstance(value, str) and value not in PRESETS:
-        with in_file(value):
-            return _read_once(written)
-    return _read_once(written)
+    with in_file(value) if isinstance(value, str) and value not in PRESETS else nullcontext():
+        return _read_once(written)
 
 
 @functools.lru_cache(maxsize=8)
