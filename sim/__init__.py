@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from sim.config.run import RunConfig as RunConfig
     from sim.config.run import TrainingConfig as TrainingConfig
     from sim.config.run import make_run_config as make_run_config
+    from sim.data.base import Dataset as Dataset
     from sim.data.corpus import Corpus as Corpus
     from sim.data.corpus import build_corpus as build_corpus
-    from sim.data.dataset import Dataset as Dataset
     from sim.data.dataset import build_dataset as build_dataset
     from sim.data.language import make_language_task as make_language_task
     from sim.data.prontoqa import ProntoQuestion as ProntoQuestion

@@ -152,12 +152,13 @@ def build_corpus(
 
 
 def _texts(documents: Any) -> Iterator[str]:
+    refusal = InputError("documents", documents, "not a list of texts", "give a list of them")
+    if isinstance(documents, (str, bytes)):
+        raise refusal
     try:
-        texts = iter(() if isinstance(documents, (str, bytes)) else documents)
+        texts = iter(documents)
     except TypeError:  # Arrays of no dimension have the method, and refuse.
-        texts = None
-    if texts is None or isinstance(documents, (str, bytes)):
-        raise InputError("documents", documents, "not a list of texts", "give a list of them")
+        raise refusal from None
     for document in texts:
         if not isinstance(document, str):
             raise InputError("documents", document, "not a text", "give texts")

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
-from sim.data.base import Arrays
-from sim.data.base import Dataset as Dataset
+from sim.data.base import Arrays, Dataset
 from sim.data.language import build_text_dataset
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of

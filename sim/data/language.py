@@ -122,24 +122,23 @@ def make_language_task(
     whole, lengths = _read(named, tokenizer)
     size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
     if n_sequences is None:
-        n_sequences = min(MOST_SEQUENCES, *_numbers(whole, lengths, length if layout == "pack" else None))
+        numbers = _windows(whole, lengths, length) if layout == "pack" else lengths.values()
+        n_sequences = min(MOST_SEQUENCES, *numbers)
     vocab_size = min(vocabulary or size + 1, size + 1)
     return LanguageTask(
         **dict(task) | {"corpora": named, "n_sequences": n_sequences, "vocab_size": vocab_size}
     )
 
 
-def _numbers(whole: Corpus, lengths: dict[str, int], window: int | None) -> list[int]:
-    """Return how many sequences each corpus has: documents, or windows of a length."""
-    if window is None:
-        return list(lengths.values())
+def _windows(whole: Corpus, lengths: dict[str, int], window: int) -> list[int]:
+    """Return how many windows of a length each corpus has, its documents joined."""
     bounds = np.cumsum([0, *lengths.values()])
     ends = np.concatenate([[0], whole.ends])[bounds]
-    numbers = (np.diff(ends) + np.diff(bounds) - 1) // window
-    for name, n in zip(lengths, numbers.tolist(), strict=True):
+    numbers: list[int] = ((np.diff(ends) + np.diff(bounds) - 1) // window).tolist()
+    for name, n in zip(lengths, numbers, strict=True):
         if not n:
             raise InputError("length", window, f"corpus {name} is shorter", "give a shorter context")
-    return [int(n) for n in numbers]
+    return numbers
 
 
 def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict[str, int]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.config.language import Unit as Unit
+from sim.config.language import Unit
 from theory import InputError
 from theory.checked import checked
 from theory.errors import nearest, unknown_name

@@ -131,10 +131,10 @@ def advise(
     code : str, optional
         The line that makes the model, for the lines of code to use.
     """
-    module = model if isinstance(model, nn.Module) else module_of(model)
+    is_module = isinstance(model, nn.Module)
+    module = model if is_module else module_of(model)
     if code is None:
-        path = repr(str(model)) if not isinstance(model, nn.Module) else None
-        code = "model = ...  # your module" if path is None else _FROM_CONFIG.format(path=path)
+        code = "model = ...  # your module" if is_module else _FROM_CONFIG.format(path=str(model))
     roles = roles_of(module, fan_in)
     groups: dict[Any, list[Role]] = {}
     for role in roles:
@@ -153,7 +153,7 @@ def advise(
 
 _FROM_CONFIG = """from transformers import AutoConfig, AutoModelForCausalLM
 
-model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained({path}))"""
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained({path!r}))"""
 
 
 def module_of(config: Any) -> nn.Module:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, get_args
 
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
@@ -16,7 +16,7 @@ from theory import InputError
 from theory.checked import as_integer
 
 Kind = Literal["embedding", "matrix", "bias", "gain", "norm bias", "unknown"]
-_PREFERRED: tuple[Kind, ...] = ("embedding", "matrix", "bias", "gain", "norm bias", "unknown")
+_PREFERRED: tuple[Kind, ...] = get_args(Kind)
 """A tensor with two roles, as a tied read-out, has the first of them."""
 
 

@@ -10,7 +10,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -141,10 +141,6 @@ class CheckpointState:
     """Why the member diverged, if it did."""
     seconds: float
     """Wall time so far."""
-
-    def to_json(self) -> str:
-        """Return it as text."""
-        return json.dumps(asdict(self), allow_nan=False)
 
 
 class DamagedError(ValueError):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
@@ -86,7 +86,8 @@ class RunFolder(Manifest):
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop all but the two newest and any of a later step."""
-        self.write_arrays(checkpoint_name(state.step), arrays, {"state": state.to_json()})
+        text = json.dumps(asdict(state), allow_nan=False)
+        self.write_arrays(checkpoint_name(state.step), arrays, {"state": text})
         steps = self.checkpoint_steps()
         for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
             with writing(self.path):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -60,12 +59,6 @@ class Manifest:
             and not is_leftover(entry)
             and not (entry.is_file() and not entry.is_symlink() and _digest_of(entry) in listed.get(name, ()))
         ]
-
-    def check(self, names: Iterable[str]) -> None:
-        """Refuse names of files that must not be written: foreign or changed files, links, other folders."""
-        listed = self.listed()
-        for name in names:
-            self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that this program wrote and nobody changed since; else InputError."""

@@ -28,7 +28,9 @@ class OutputFolder(Manifest):
             _check_no_run("out", self.path, self.path)
             _try_to_write(self.path)
             found = [file for name in folders for file in entries(self.path / name)]
-            super().check([*names, *(file.relative_to(self.path).as_posix() for file in found)])
+            listed = self.listed()
+            for name in (*names, *(file.relative_to(self.path).as_posix() for file in found)):
+                self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that was written before and not changed since; else InputError."""

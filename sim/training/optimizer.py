@@ -64,19 +64,13 @@ class Optimizer:
             # torch's fused step divides in float32 alone.
             torch._foreach_div_(gradients, divisor)
             divisor = None
-        shared: Any = {"lr": rate, "weight_decay": training.weight_decay, "maximize": False}
-        shared |= {"grad_scale": divisor, "found_inf": frozen}
-        own: Any
+        how: Any = {"lr": rate, "weight_decay": training.weight_decay, "maximize": False}
+        how |= {"grad_scale": divisor, "found_inf": frozen}
         if training.optimizer == "sgd":
             momenta = first if training.momentum > 0 else []
-            own = {"momentum": training.momentum, "dampening": 0.0, "nesterov": False, "is_first_step": False}
-            torch._fused_sgd_(weights, gradients, momenta, **own, **shared)
+            how |= {"momentum": training.momentum, "dampening": 0.0, "nesterov": False}
+            torch._fused_sgd_(weights, gradients, momenta, is_first_step=False, **how)
         else:
-            own = {
-                "beta1": training.beta1,
-                "beta2": training.beta2,
-                "eps": training.epsilon,
-                "amsgrad": False,
-            }
+            how |= {"beta1": training.beta1, "beta2": training.beta2, "eps": training.epsilon}
             steps = [step] * len(gradients)
-            torch._fused_adamw_(weights, gradients, first, second, [], steps, **own, **shared)
+            torch._fused_adamw_(weights, gradients, first, second, [], steps, amsgrad=False, **how)

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from sim.config.run import MemberConfig, steps_in_epoch
-from sim.data.base import Batches
-from sim.data.dataset import Dataset, build_dataset
+from sim.data.base import Batches, Dataset
+from sim.data.dataset import build_dataset
 from sim.fast import Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
