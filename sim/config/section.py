@@ -35,7 +35,7 @@ class Section(BaseModel):
 
     if not TYPE_CHECKING:  # The fields are the signature.
 
-        def __init__(self, **data: Any) -> None:
+        def __init__(self, /, **data: Any) -> None:
             try:
                 super().__init__(**data)
             except ValidationError as error:

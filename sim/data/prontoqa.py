@@ -91,7 +91,7 @@ def prontoqa_questions(
     rng = numpy_stream(seed, "data/prontoqa")
     questions: dict[str, ProntoQuestion] = {}
     while len(questions) < n:
-        question = _Draw(rng, hops[len(questions) % len(hops)]).question()
+        question = _Draw(rng, int(hops[len(questions) % len(hops)])).question()
         questions.setdefault(question.question + question.query, question)
     return list(questions.values())
 

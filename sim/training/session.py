@@ -89,7 +89,7 @@ def train_together(
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
     # Before it is read: a file that is replaced meanwhile is refused when the run continues.
-    tokenizer = tokenizer_record(members[0])
+    tokenizer = tokenizer_record(members[0]) if members else None
     trainer = Trainer(members, how.device)
     with ExitStack() as held:
         for path in paths:

@@ -93,6 +93,8 @@ WARM_UP = {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}
     [
         ({"training": {"epochs": 0}}, "training.epochs"),
         ({"training": {"epoch": 5}}, "training key"),
+        ({"self": 1}, "key"),
+        ({"model": {"self": 1}}, "model key"),
         ({"init_rates": ["large"]}, "init_rates.0"),
         ({"init_rates": []}, "init_rates"),
         ({"init_rates": [0.8, 0.8]}, "init_rates"),

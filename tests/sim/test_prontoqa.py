@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sim import prontoqa_questions, read_prontoqa
@@ -39,6 +40,8 @@ def test_a_file_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(map(as_json_line, OURS[:5])))
     assert read_prontoqa(file) == OURS[:5]
+    file.write_text(as_json_line(prontoqa_questions(1, hops=[np.int64(2)])[0]))
+    assert read_prontoqa(file)[0].hops == 2
     file.write_text(as_json_line(OURS[0]) + '{"question": "x"}\n')
     with pytest.raises(InputError, match="line 2 is not a question with question, query"):
         read_prontoqa(file)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Run, RunConfig, train, train_together
+from sim import Run, RunConfig, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.runs.folder import read_config
 from sim.training.engines.local import SIGNALS
@@ -120,6 +120,19 @@ def test_ctrl_c_loses_nothing(forked: Any, tmp_path: Path) -> None:
     unbroken = train(config, tmp_path / "unbroken")[0]
     assert resumed.metrics == unbroken.metrics
     np.testing.assert_array_equal(resumed.embedding(60), unbroken.embedding(60))
+
+
+def test_a_run_goes_on_from_inside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    member, path = small_member(), tmp_path / "run"
+    assert train_together([member], [path], stop=stopped_after(5)) == "interrupted"
+    monkeypatch.chdir(path)
+    train_members([member], ["."], resume=True)
+    assert Run.open(path).metrics[-1]["epoch"] == member.training.epochs
+
+
+def test_no_member_is_refused() -> None:
+    with pytest.raises(InputError, match="give at least one"):
+        train_together([], [])
 
 
 def test_a_diverged_run_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
