@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,8 @@ def test_a_file_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(map(as_json_line, OURS[:5])))
     assert read_prontoqa(file) == OURS[:5]
-    file.write_text(as_json_line(prontoqa_questions(1, hops=[np.int64(2)])[0]))
+    hops: Any = [np.int64(2)]
+    file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))
     assert read_prontoqa(file)[0].hops == 2
     file.write_text(as_json_line(OURS[0]) + '{"question": "x"}\n')
     with pytest.raises(InputError, match="line 2 is not a question with question, query"):
