@@ -142,7 +142,11 @@ def advise(
             tied = len(role.names) > 1
             key = (type(role.owner), role.name.rsplit(".", 2)[-2:], role.kind, role.shape, tied)
             groups.setdefault(repr(key), []).append(role)
-    scales = tuple(_scale(module, group, rate) for group in groups.values())
+    rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
+    is_tied = any(role.kind == "embedding" and len(role.names) > 1 for role in roles)
+    # What maps the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
+    to_words = [r for r in roles if r.kind == "matrix" and rows and r.shape[0] == max(rows) and not is_tied]
+    scales = tuple(_scale(module, group, rate, group[0] in to_words[-1:]) for group in groups.values())
     unknown = [re.sub(r"\.\d+\.", ".*.", s.names[0]) for s in scales if s.kind == "unknown"]
     given = f", keep={unknown!r}" if unknown else ""
     lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
@@ -194,11 +198,9 @@ def import_module(name: str) -> nn.Module:
     return value
 
 
-def _scale(module: nn.Module, group: Sequence[Role], rate: float) -> Scale:
-    role, kind, fan_in = group[0], str(group[0].kind), group[0].fan_in
-    rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
-    if kind == "matrix" and rows and role.shape[0] == max(rows):  # It maps the width to the vocabulary.
-        kind = "read-out"
+def _scale(module: nn.Module, group: Sequence[Role], rate: float, reads_out: bool) -> Scale:
+    role, fan_in = group[0], group[0].fan_in
+    kind = "read-out" if reads_out else str(role.kind)
     names = tuple(" = ".join(r.names) for r in group)
     std, mup = None, None
     if fan_in is not None:
@@ -209,7 +211,7 @@ def _scale(module: nn.Module, group: Sequence[Role], rate: float) -> Scale:
 
 def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
     """Return the standard deviation that the library draws with, and by which rule."""
-    if not role.tensor.is_meta:
+    if not role.tensor.is_meta and role.tensor.numel() > 1:
         return float(role.tensor.detach().double().std()), "measured"
     config = getattr(module, "config", None)
     std = getattr(config, "initializer_range", None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import nn
 
 import sim
 from tests.conftest import Cli
@@ -53,6 +54,16 @@ def test_a_configuration_says_what_transformers_draws(kind: str, tmp_path: Path)
         for name in scale.names:
             assert drawn.pop(name.split(" = ")[0]) == pytest.approx(scale.std)
     assert not drawn
+
+
+def test_a_hidden_matrix_as_wide_as_the_vocabulary_is_no_read_out() -> None:
+    layers = [nn.Embedding(50, 8), nn.Linear(8, 50), nn.Linear(50, 8), nn.Linear(8, 50)]
+    kinds = [scale.kind for scale in sim.advise(nn.Sequential(*layers)).scales]
+    assert kinds == ["embedding", "matrix", "matrix", "read-out"]
+    layers[-1].weight = layers[0].weight
+    kinds = [scale.kind for scale in sim.advise(nn.Sequential(*layers)).scales]
+    assert kinds == ["embedding", "matrix", "matrix"]
+    assert sim.advise(nn.Linear(1, 1)).scales[0].library == pytest.approx(3**-0.5)
 
 
 def test_every_column_is_its_own_number() -> None:

@@ -88,9 +88,7 @@ def test_another_versions_run_is_refused_by_name(
 
 
 def test_a_missing_run_and_a_missing_snapshot_are_named(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match="no such folder; check the path, or train into it"
-    ):
+    with pytest.raises(InputError, match="no such folder; check the path, or train into it"):
         Run.open(tmp_path / "nowhere")
     with pytest.raises(InputError, match="epoch = 3"):
         run.embedding(3)
