@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -110,9 +111,9 @@ def train_members(
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues what others have begun", "ask for resume too")
     engine, is_local = engine_of(how.engine), how.engine == "local"
-    # A folder called "." has its name, and the place for its lock, in its parent.
-    folders = [path if path.name else path.absolute() for path in paths_of(paths)]
-    left = pending_runs(members, folders, how)
+    # A folder called "." or ".." has its name, and the place for its lock, elsewhere.
+    whole = [Path(os.path.normpath(p.absolute())) if p.name in ("", "..") else p for p in paths_of(paths)]
+    left = pending_runs(members, whole, how)
     check_engine(jobs_of(left, how.device, how.workers), how)
     if not is_local or (how.workers > 1 and how.device == "cpu"):
         for member, path in [] if how.resume else left:

@@ -125,8 +125,9 @@ def test_ctrl_c_loses_nothing(forked: Any, tmp_path: Path) -> None:
 def test_a_run_goes_on_from_inside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     member, path = small_member(), tmp_path / "run"
     assert train_together([member], [path], stop=stopped_after(5)) == "interrupted"
-    monkeypatch.chdir(path)
-    train_members([member], ["."], resume=True)
+    for place, name in ((path, "."), (path / "snapshots", "..")):
+        monkeypatch.chdir(place)
+        train_members([member], [name], resume=True)
     assert Run.open(path).metrics[-1]["epoch"] == member.training.epochs
 
 
