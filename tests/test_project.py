@@ -81,6 +81,19 @@ def test_constraints_pin_every_dependency() -> None:
     assert names <= pinned
 
 
+def test_a_wheel_has_every_file_of_the_packages() -> None:
+    """An editable installation reads them from the repository, and misses none."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    command = ["git", "ls-files", "--", *data]
+    listed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
+    files = {ROOT / name for name in listed if not name.endswith(".py")}
+    packed = {file for name, globs in data.items() for each in globs for file in (ROOT / name).glob(each)}
+    assert len(files) > 100
+    assert not files - packed
+
+
 def test_nothing_in_the_repository_is_large() -> None:
     """No file over 1 MB, and what is kept of runs, which the package carries, under 20 MB."""
     if not (ROOT / ".git").exists():
