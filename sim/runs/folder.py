@@ -183,7 +183,7 @@ def read_config(path: Path) -> MemberConfig:
         remedy = "name a folder that anchorflow train made"
         raise InputError("run", str(path), "a file, not a run's folder", remedy)
     if not is_folder(path):
-        remedy = f"check the path, or train into it: anchorflow train FILE.toml --out {quote(str(path))}"
+        remedy = f"check the path, or train into it: anchorflow train CONFIG.toml --out {quote(str(path))}"
         raise InputError("run", str(path), "no such folder", remedy)
     if not is_run_folder(path):
         inside = [f", such as {quote(str(run.parent))}" for run in runs_inside(path, 2, 3)[:1]]
