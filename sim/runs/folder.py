@@ -19,7 +19,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
-from sim.config.run import MemberConfig, make_member_config
+from sim.config.run import MemberConfig, make_member_config, make_run_config
 from sim.runs.files import (
     Arrays,
     CheckpointState,
@@ -31,7 +31,7 @@ from sim.runs.files import (
 )
 from sim.runs.manifest import Manifest
 from theory import InputError
-from theory.reading import as_path, is_file, is_folder
+from theory.reading import as_path, is_file, is_folder, load_json
 
 FORMAT_VERSION = 2
 CONFIG, STATISTICS = "config.json", "statistics.safetensors"
@@ -216,6 +216,21 @@ def planned_in(folder: Path, members: Iterable[MemberConfig]) -> dict[Path, Memb
     return {folder / member.name: member for member in members}
 
 
+def read_plans(folder: Path) -> list[Any]:
+    """Return the configurations that were to be trained into a folder, as plain data; none without a plan."""
+    return load_json(folder / PLAN) if is_file(folder / PLAN) else []
+
+
+def planned_runs(folder: Path) -> dict[Path, MemberConfig]:
+    """Return the runs that were to be trained into a folder."""
+    return planned_in(folder, (m for plan in read_plans(folder) for m in make_run_config(plan).members()))
+
+
+def import_option(file: str | None) -> str:
+    """Return the option of a command line that imports a file or module; nothing without one."""
+    return f" --import {quote(file)}" if file else ""
+
+
 def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
     """Return the refusal of a run that is still in training, was stopped, or diverged."""
     if provenance["status"] == "diverged":
@@ -223,7 +238,6 @@ def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)
     # All that was planned beside it, rather than this run alone.
     begun = folder.parent if (folder.parent / PLAN).is_file() else folder
-    file, again = provenance.get("model_file"), "or train it again with --overwrite"
-    first = f" --import {quote(file)}" if file else ""
+    first, again = import_option(provenance.get("model_file")), "or train it again with --overwrite"
     remedy = f"continue it: anchorflow train --resume {quote(str(begun))}{first}; {again}"
     return InputError("run", str(folder), f"not finished (status: {provenance['status']})", remedy)

@@ -7,9 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
-from theory.reading import is_file
 from validate.commands.options import CommandOptions, Positional
-from validate.commands.train import runs_of
 
 if TYPE_CHECKING:
     from validate.report import Report
@@ -41,7 +39,7 @@ class Options(CommandOptions):
 
 def run(options: Options) -> int:
     """Compare, print, and write the report if asked to."""
-    from sim.runs.folder import PLAN, is_run_folder
+    from sim.runs.folder import import_option, is_run_folder, planned_runs
     from sim.runs.outputs import OutputFolder
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
@@ -57,9 +55,9 @@ def run(options: Options) -> int:
     shown = options.out is not None or options.as_json
     if options.epochs and not shown:
         raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")
-    for folder in (folder for folder in options.runs if is_file(folder / PLAN)):
-        if lacking := [path.name for path in runs_of(folder) if not is_run_folder(path)]:
-            first = f" --import {quote(options.import_first)}" if options.import_first else ""
+    for folder in options.runs:
+        if lacking := [path.name for path in planned_runs(folder) if not is_run_folder(path)]:
+            first = import_option(options.import_first)
             again = f"train what is missing: anchorflow train --resume {quote(str(folder))}{first}"
             say(f"planned in {folder}, but not trained: {', '.join(lacking)}; {again}")
     title = "Predicted and observed embeddings"

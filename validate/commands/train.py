@@ -18,7 +18,7 @@ from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.errors import unknown_key
-from theory.reading import is_file, is_folder, load_json
+from theory.reading import is_folder
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
 
 
@@ -88,7 +88,7 @@ def run(options: Options) -> int:
         for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
-        planned = runs_of(folder)
+        planned = _runs_of(folder)
     else:
         config = configuration_of(options)
         planned = planned_in(folder, config.members())
@@ -123,24 +123,23 @@ def configuration_of(options: Options) -> RunConfig:
     return make_run_config(merge(over_preset(base, described), nested(options.keys)))
 
 
-def runs_of(folder: Path) -> dict[Path, MemberConfig]:
+def _runs_of(folder: Path) -> dict[Path, MemberConfig]:
     """Return the runs in a folder, and those that were planned there and not begun."""
-    from sim.runs.folder import PLAN, planned_in, read_config
+    from sim.runs.folder import planned_runs, read_config, read_plans
     from sim.runs.run import find_runs
 
-    plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
     # First those that were begun: they know the file of a model of the user's.
-    begun = {path: read_config(path) for path in find_runs([folder]) if not plans or path != folder}
-    members = [member for plan in plans for member in make_run_config(plan).members()]
-    return planned_in(folder, members) | begun
+    found = [path for path in find_runs([folder]) if path != folder or not read_plans(folder)]
+    begun = {path: read_config(path) for path in found}
+    return planned_runs(folder) | begun
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import write_json, writing
-    from sim.runs.folder import PLAN
+    from sim.runs.folder import PLAN, read_plans
 
-    plans = load_json(folder / PLAN) if is_file(folder / PLAN) else []
+    plans = read_plans(folder)
     plan = config.model_dump(mode="json")
     if plan not in plans:
         with writing(folder):
@@ -150,6 +149,7 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
 
 def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
+    from sim.runs.folder import import_option
     from sim.runs.run import Run
     from validate.terminal.tables import print_json, print_table
 
@@ -168,10 +168,11 @@ def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, 
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     title = f"after {epochs} epoch{'s' * (epochs != '1')}"
     print_table(title, ["run", *columns], rows, spare=list(columns)[len(parts) :])
-    task = runs[0].config.task
-    if isinstance(task, LanguageTask) and len(task.corpora) < 2:
-        print("to compare a text with another, train on both: anchorflow corpus train FILE FILE")
-        return
-    command = "corpus compare" if isinstance(task, LanguageTask) else "compare"
-    first = f" --import {quote(import_first)}" if import_first else ""
+    task, command = runs[0].config.task, "compare"
+    if isinstance(task, LanguageTask):
+        command = "corpus compare"
+        if len(task.corpora) < 2:
+            print("to compare a text with another, train on both: anchorflow corpus train FILE FILE")
+            return
+    first = import_option(import_first)
     print(f"compare them with the theory: anchorflow {command} {quote(str(out))}{first}")
