@@ -133,18 +133,19 @@ def test_a_remedy_names_the_same_folders_wherever_it_is_asked_for(
     """A folder can be named "." or ".." as well."""
     monkeypatch.chdir(runs_folder / "gamma0.8_seed0" if inside == ".." else runs_folder)
     (like, *_) = group_runs(inside)
-    for into in ("", "-longer", "-seeds4-5"):
-        words = missing_command(like, [0.6], [9], into).split()
+    options: dict[str, dict[str, Any]] = {"": {}, "-longer": {"longer": 2}, "-seeds4-5": {"apart": True}}
+    for into, given in options.items():
+        words = missing_command(like, [0.6], [4, 5], **given).split()
         assert Path(words[words.index("train") + 1]).is_file()
         out = Path(words[words.index("--out") + 1])
         assert out.resolve() == runs_folder.resolve().with_name(runs_folder.name + into)
-    there = missing_command(like, [0.3, 0.8], [0, 1], "")
+    there = missing_command(like, [0.3, 0.8], [0, 1])
     assert Path(there.removeprefix("anchorflow compare ")).resolve() == runs_folder.resolve()
 
 
 def test_runs_in_the_root_folder_have_a_remedy(small: Setting) -> None:
     runs = tuple(dataclasses.replace(run, path=Path("/gamma0.8_seed0")) for run in small.runs)
-    command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], "-longer")
+    command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], 2)
     assert "/gamma0.8_seed0/config.json" in command
     assert "--out /-longer" in command
 

@@ -49,7 +49,7 @@ class LanguageComparison:
         like = self.settings[0]
         if self.learned or like.runs[0].run_folder is None:
             return ""
-        return missing_command(like, [s.init_rate for s in self.settings], like.seeds, "-longer", _LONGER)
+        return missing_command(like, [s.init_rate for s in self.settings], like.seeds, _LONGER)
 
     def tables(self) -> list[Table]:
         """Return the tables: where something was learned, each claim's verdict, and cosines; and losses."""

@@ -152,10 +152,10 @@ class Answer:
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
             seeds = range(first, first + len(seeds))
             # Judged by themselves: adding seeds until a verdict appears makes a wrong one more likely.
-            return missing_command(like, rates, seeds, f"-seeds{seeds[0]}-{seeds[-1]}")
+            return missing_command(like, rates, seeds, apart=True)
         elif longer == 1:
             return ""
-        return missing_command(like, rates, seeds, "-longer" if longer > 1 else "", longer)
+        return missing_command(like, rates, seeds, longer)
 
     def rows(self) -> list[list[str]]:
         """Return a line of ``CONDITIONS_HEADER`` for each condition."""
@@ -285,18 +285,21 @@ def _undecidable(run: Observations) -> str:
 
 
 def missing_command(
-    like: Setting, rates: Sequence[float], seeds: Sequence[int], into: str, longer: int = 1
+    like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1, *, apart: bool = False
 ) -> str:
     """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
 
-    The first run of ``like`` has a run folder, whose configuration they take; ``into`` follows the name of
-    the folder around it. Where all of them are there already, it is the command that compares them.
+    The first run of ``like`` has a run folder, whose configuration they take. They go into the folder around
+    it, or if they are longer, or are to be judged ``apart``, into one beside that. Where all of them are
+    there already, it is the command that compares them.
     """
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None
     beside = Path(os.path.normpath(source.absolute())).parent  # The run may have been named . or ../NAME.
-    name = re.sub(r"-seeds\d+-\d+$", "", beside.name) if into.startswith("-seeds") else beside.name
-    out = beside.parent / (name + into)
+    name = f"{beside.name}-longer" if longer > 1 else beside.name
+    if apart:
+        name = f"{re.sub(r'-seeds[0-9]+-[0-9]+$', '', beside.name)}-seeds{seeds[0]}-{seeds[-1]}"
+    out = beside.parent / name
     if not source.is_absolute():
         out = Path(os.path.relpath(out))
     options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
@@ -306,7 +309,8 @@ def missing_command(
         if training.snapshot_epochs:
             options += ["--training.snapshot-epochs", *(str(longer * e) for e in training.snapshot_epochs)]
     own = model_file(like.config.model)
+    imports = ["--import", own] if own else []
     names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]
     if longer == 1 and all(is_run_folder(out / name) for name in names):
-        return COMPARE + shlex.join([str(out), *(["--import", own] if own else [])])
-    return shlex.join(["anchorflow", "train", *options, *(["--import", own] if own else [])])
+        return COMPARE + shlex.join([str(out), *imports])
+    return shlex.join(["anchorflow", "train", *options, *imports])
