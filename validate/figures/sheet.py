@@ -151,6 +151,11 @@ class Sheet:
         return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
 
 
+def letter(number: int) -> str:
+    """Return the letter of a sheet's row, counted from 0: A, B, ..."""
+    return chr(ord("A") + number)
+
+
 def in_rows(panels: Sequence[BasePanel], columns: int, title: str = "") -> list[PanelRow]:
     """Return rows of cosines: the title above the first, the legend below the last, one vertical axis."""
     starts = range(0, len(panels), columns)

@@ -239,9 +239,11 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
     xs, ys = (sorted({pair[i] for pair in at}, key=_order) for i in (0, 1))
     cells = tuple(tuple(_cell(at.get((a, b), []), {x, y}, measure.within) for a in xs) for b in ys)
-    apart = [axis for axis in axes if axis not in {x, y, "seed"}]
-    values = {axis: [{str(own.get(axis)) for _, own in cell} for cell in at.values()] for axis in apart}
-    others = tuple(axis for axis in apart if max(map(len, values[axis])) > 1)
+
+    def differs(axis: str) -> bool:
+        return any(len({str(own.get(axis)) for _, own in cell}) > 1 for cell in at.values())
+
+    others = tuple(axis for axis in axes if axis not in {x, y, "seed"} and differs(axis))
     return Pivot(measure.name, (x, xs), (y, ys), cells, others)
 
 

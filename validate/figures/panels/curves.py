@@ -108,8 +108,9 @@ class Curves(BasePanel):
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
-        every = np.concatenate([[0.0], *(np.ravel(c.x) for c in self.curves.values())])
-        if self.xscale == "symlog" and every.any():  # Of a run that has only begun there is 0 alone.
+        # Of a run that has only begun there is 0 alone, which no logarithm shows.
+        if self.xscale == "symlog" and any(np.any(c.x) for c in self.curves.values()):
+            every = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
             least, most = float(every[every > 0].min()), float(every.max())
             ax.set_xscale("symlog", linthresh=least, linscale=0.4)
             decades = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(most)) + 1)

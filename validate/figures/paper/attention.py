@@ -13,7 +13,7 @@ from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, letter
 from validate.figures.style import OBSERVED, PALETTE, ZERO, Look, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
@@ -79,13 +79,13 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     shown, own = runs.shown_epochs(small), runs.over_gamma(every, small)
     rows = [
         _first_attention_row(
-            f"{chr(65 + i)}  First attention, {runs.model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
+            f"{letter(i)}  First attention, {runs.model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
         )
         for i, s in enumerate(runs.large_scales(every))
     ]
     of = "" if len(own) == len(every) else f", {runs.model_name(small)}"
     curves = [_average_over_gamma(own, [0, *shown], place) for place in (None, 0)]
-    rows.append(PanelRow(f"{chr(65 + len(rows))}  Distance from the average over γ{of}", curves))
+    rows.append(PanelRow(f"{letter(len(rows))}  Distance from the average over γ{of}", curves))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "

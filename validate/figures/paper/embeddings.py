@@ -27,7 +27,7 @@ from validate.figures.panels.curves import Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
-from validate.figures.sheet import PanelRow, Sheet, in_rows
+from validate.figures.sheet import PanelRow, Sheet, in_rows, letter
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE
@@ -113,7 +113,7 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
     settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))
     rows = [
-        PanelRow(f"{chr(65 + i)}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
+        PanelRow(f"{letter(i)}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
         for i, s in enumerate(settings)
     ]
     caption = (
@@ -135,7 +135,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     for i, setting in enumerate(settings):
         late = runs.shown_epochs(setting)[-1]
         components = token_map(setting, late, f"components (first seed),\nepoch {late}")
-        title = f"{chr(65 + i)}  {runs.model_name(setting, rate=True)}"
+        title = f"{letter(i)}  {runs.model_name(setting, rate=True)}"
         rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
         if "ring" in components.title:
             rings.append(f"{setting.init_rate:g}")

@@ -15,7 +15,7 @@ from validate.figures.learning import accuracy_curves, level_text, unlearned_lev
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, letter
 from validate.figures.style import MARKERS, PARTS, Look, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
@@ -100,7 +100,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     rows = [
         PanelRow(
-            f"{chr(65 + i)}  γ = {gamma:g}: loss",
+            f"{letter(i)}  γ = {gamma:g}: loss",
             [_at_rate(by_rate.get((gamma, rate)), rate) for rate in rates],
             legend=gamma == gammas[-1],
             share_y="loss",
@@ -109,7 +109,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     ]
     have = settings[0].runs[0].metrics[0]["loss"]
     spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
-    title = f"{chr(65 + len(gammas))}  Largest rise of the loss above its lowest value before"
+    title = f"{letter(len(gammas))}  Largest rise of the loss above its lowest value before"
     rows.append(PanelRow(title, spikes, share_y="rise"))
     caption = (
         "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
