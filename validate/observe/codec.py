@@ -1,8 +1,9 @@
 """Observations as a file's arrays: small, with an error that is known beforehand.
 
 The large arrays (``PACKED``) are kept as 16-bit integers with one scale for each index of the first axis:
-no number is off by more than 1.6e-5 of the largest beside it. Inner products are kept as cosines and
-norms, so that this holds for every cosine. Other arrays are float32, metrics as they are.
+no number is off by more than 1.6e-5 of the largest beside it. Of symmetric matrices the upper triangle is
+kept. Inner products are kept as cosines and norms, so that this holds for every cosine. Other arrays are
+float32, metrics as they are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ PACKED = (
 """Arrays that are kept as 16-bit integers; with a slash, all whose names begin so."""
 STEPS = 32767
 _SCALE, _METRICS = "|scale", "metrics/"
+SYMMETRIC = "|symmetric"
+"""The ending of the scale of symmetric matrices."""
 
 
 def pack_arrays(arrays: Mapping[str, FloatArray]) -> Stored:
@@ -49,12 +52,14 @@ def unpack_arrays(stored: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArra
     """Return observables in float64, from how they are kept."""
     arrays: dict[str, FloatArray] = {}
     for name, array in stored.items():
-        if name.startswith(_METRICS) or name.endswith(_SCALE):
+        if name.startswith(_METRICS) or name.endswith((_SCALE, SYMMETRIC)):
             continue
         arrays[name] = np.asarray(array, np.float64)
-        if name + _SCALE in stored:
-            scale = np.asarray(stored[name + _SCALE], np.float64)
-            arrays[name] *= _along_first(scale / STEPS, array.ndim)
+        scale = stored.get(name + SYMMETRIC, stored.get(name + _SCALE))
+        if scale is not None:
+            arrays[name] *= _along_first(np.asarray(scale, np.float64) / STEPS, array.ndim)
+        if name + SYMMETRIC in stored:
+            arrays[name] = _from_triangle(arrays[name])
     if "cosines" in arrays:
         cosines = arrays.pop("cosines")
         arrays["gram"] = cosines * _sizes(cosines, arrays["norms"])
@@ -65,11 +70,23 @@ def _pack(name: str, array: FloatArray) -> Stored:
     packed = name in PACKED or f"{name.partition('/')[0]}/" in PACKED
     if not packed or not np.isfinite(array).all():
         return {name: array.astype(np.float32)}
-    scale = np.abs(array).reshape(len(array), -1).max(axis=1).astype(np.float32)
+    ending = _SCALE
+    if array.ndim > 1 and array.shape[-1] == array.shape[-2] and (array == array.swapaxes(-1, -2)).all():
+        array, ending = array[..., *np.triu_indices(array.shape[-1])], SYMMETRIC
+    scale = np.abs(array).reshape(1 if array.ndim == 1 else len(array), -1).max(axis=1).astype(np.float32)
     scale[scale == 0] = 1.0
     steps = np.rint(array / _along_first(scale.astype(np.float64), array.ndim) * STEPS)
     # Rounded to float32, a scale may lie a little below its largest number.
-    return {name: np.clip(steps, -STEPS, STEPS).astype(np.int16), name + _SCALE: scale}
+    return {name: np.clip(steps, -STEPS, STEPS).astype(np.int16), name + ending: scale}
+
+
+def _from_triangle(upper: FloatArray) -> FloatArray:
+    """Return symmetric matrices from their upper triangles (..., N (N + 1)/2)."""
+    size = math.isqrt(2 * upper.shape[-1])
+    full = np.empty((*upper.shape[:-1], size, size))
+    rows, columns = np.triu_indices(size)
+    full[..., rows, columns] = full[..., columns, rows] = upper
+    return full
 
 
 def _along_first(values: FloatArray, ndim: int) -> FloatArray:

@@ -26,12 +26,13 @@ from sim.runs.manifest import Manifest
 from sim.runs.run import Run
 from theory import InputError
 from theory.reading import PathLike, as_path
-from validate.observe.codec import pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
+from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, Observations
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"
 """The observations that are kept in the repository."""
-FORMAT_VERSION = 1
+FORMATS = (1, 2)
+"""The versions that are read; the second keeps half of a symmetric matrix."""
 CHECKSUMS = "checksums.json"
 """The list of the kept files, in the folder of all studies."""
 WORDS = "language_words.json"
@@ -62,13 +63,13 @@ def write_kept(observations: Observations, file: Path) -> None:
     InputError
         If there is a file of that name which is not one that was kept, or was changed since.
     """
+    arrays = pack_arrays(observations.arrays) | pack_metrics(observations.metrics)
     header = {
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMATS[any(name.endswith(SYMMETRIC) for name in arrays)],
         "config": observations.config.model_dump(mode="json"),
         "provenance": observations.provenance,
         "epochs": observations.epochs,
     }
-    arrays = pack_arrays(observations.arrays) | pack_metrics(observations.metrics)
     content = write_tensors(arrays, {k: json.dumps(v, allow_nan=False) for k, v in header.items()})
     with writing(file):
         before = read_regular(file) if file.is_file() else b""
@@ -132,8 +133,8 @@ class Header:
 def _header(content: bytes) -> Header:
     values = {key: json.loads(text) for key, text in read_metadata(content).items()}
     version = values.get("format_version")
-    if version != FORMAT_VERSION:
-        raise DamagedError(f"has format version {version}, but this program reads {FORMAT_VERSION}")
+    if version not in FORMATS:
+        raise DamagedError(f"has format version {version}, but this program reads up to {FORMATS[-1]}")
     return Header(**values)
 
 

@@ -13,7 +13,7 @@ from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import Observations, kept, observe, observe_path, read_kept, write_kept
-from validate.observe.codec import pack_metrics, unpack_metrics
+from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.store import Checksums, kept_file
 
 
@@ -77,6 +77,22 @@ def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations,
     assert error.max() < 1.7e-5
 
 
+@pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5), (1, 1), (2, 1, 1), (5, 5, 5)])
+def test_half_of_a_symmetric_matrix_is_kept(shape: tuple[int, ...]) -> None:
+    """Whatever the number of matrices; of one that is not quite symmetric every number is kept."""
+    half = np.random.default_rng(0).standard_normal(shape)
+    whole = half + half.swapaxes(-1, -2)
+    skew = whole.copy()
+    skew[..., 0, -1] += 1e-3 * (shape[-1] > 1)
+    stored = pack_arrays({"cosine/x": whole, "cosine/y": skew})
+    n = shape[-1]
+    assert stored["cosine/x"].shape == (*shape[:-2], n * (n + 1) // 2)
+    assert "cosine/x" + SYMMETRIC in stored
+    assert ("cosine/y" + SYMMETRIC in stored) == (n == 1)
+    for back, array in zip(unpack_arrays(stored).values(), (whole, skew), strict=True):
+        np.testing.assert_allclose(back, array, rtol=0, atol=1.7e-5 * np.abs(array).max())
+
+
 def test_metrics_come_back_line_by_line() -> None:
     """A loss that was not finite is None; epochs may be fractional; a data set's name may hold a slash."""
     lines = [
@@ -133,7 +149,7 @@ def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_pa
 def test_other_versions_and_broken_files_are_refused(
     observations: Observations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("validate.observe.store.FORMAT_VERSION", 0)
+    monkeypatch.setattr("validate.observe.store.FORMATS", (0, 0))
     file = _kept(observations, tmp_path)
     monkeypatch.undo()
     with pytest.raises(InputError, match="format version 0"):
