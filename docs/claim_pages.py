@@ -12,9 +12,12 @@ from validate.judge.condition import BY_LABEL, SETTINGS
 from validate.judge.evidence import Evidence
 from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
+    LACKING_HEADER,
+    ROW_HEADER,
     answer_rows,
     closing_lines,
     headline,
+    lacking_rows,
     measured,
     paragraph,
     summary,
@@ -67,7 +70,8 @@ def write() -> None:
 
 
 LEGEND = (
-    "Each cell has the state of one condition, its mean [95 %] over seeds and their number n. "
+    "Each cell has the state of one condition, its mean over seeds with the interval (95 %; at the printed "
+    "settings that of the look), and the number n of seeds. "
     "Rows without a threshold decide nothing. [How a verdict is reached](../claims.md).\n\n"
 )
 
@@ -78,13 +82,16 @@ def answer(claims: list[Claimed]) -> str:
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
     notes = {row["statement"]: row["number"] for row in ROWS}
-    head = ["claim", "statement of the paper", "γ 0.8", "γ 0.3", "number [95 %]", "at", "verdict", "holds in"]
+    number, *where = ROW_HEADER[2:5]
+    head = ["claim", ROW_HEADER[1], "γ 0.8", "γ 0.3", number, *where, "holds in"]
     rows = [
         [numbers, f"{statement} ({notes[statement]})", *both, value, BY_LABEL[at].name, verdict, where]
         for (numbers, statement, value, at, verdict, where), both in answers(claims)
     ]
+    lacking = [[escaped(cell) for cell in row] for row in lacking_rows(claims)]
     return (
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
+        f"## Why some hold only partly\n\n{table([list(LACKING_HEADER), *lacking])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )

@@ -14,7 +14,7 @@ SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censo
 
 def table(claims: list[Claimed]) -> str:
     """Return the twelve rows as a Markdown table, with what a number contrasts beside it."""
-    lines = ["| | statement | γ 0.8 | γ 0.3 | number [95 %] | holds in |", "|" + " --- |" * 6]
+    lines = ["| | statement | γ 0.8 | γ 0.3 | number [interval] | holds in |", "|" + " --- |" * 6]
     for (_, statement, value, _, verdict, where), (small, large) in answers(claims):
         lines.append(f"| {SIGNS[verdict]} | {statement} | {small} | {large} | {value} | {where} |")
     return "\n".join(lines) + "\n"

@@ -26,6 +26,7 @@ def condition(setting: str, mean: float, **changes: Any) -> dict[str, Any]:
         "state": "holds",
         "missing": None,
         "side": "",
+        "level": 0.05,
         "estimate": estimate,
     } | changes
 

@@ -48,13 +48,13 @@ class Options(EngineOptions):
 
 def run(options: Options) -> int:
     """Judge, after training what is missing if asked to."""
+    from validate.judge import presentation
     from validate.judge.evidence import Evidence, studies_in
     from validate.judge.ledger import ledger
-    from validate.judge.presentation import ROW_HEADER, answer_rows, paragraph, to_json
     from validate.judge.verdict import judge_claims
     from validate.observe import KEPT
     from validate.studies import load_study, study_names
-    from validate.terminal.tables import print_json, print_table, print_text, say
+    from validate.terminal.tables import print_json, say
 
     claims, places = ledger(options.numbers), studies_in(options.runs)
     if options.runs and not set(places) & set(study_names()):
@@ -71,7 +71,7 @@ def run(options: Options) -> int:
             run_study(studies, options.root, **vars(options.execution(resume=True)))
         evidence = replace(evidence, places={**places, **dict.fromkeys(lacking, options.root)})
     findings = judge_claims(claims, evidence.find, evidence.absent)
-    document = to_json(findings)
+    document = presentation.to_json(findings)
     if options.as_json:
         print_json(document)
     elif options.numbers or options.show_all or options.verbose:
@@ -80,16 +80,26 @@ def run(options: Options) -> int:
         if makeable:
             say(f"runs are missing; to train them: anchorflow claims {' '.join(makeable)} --run")
     else:
-        print_text([paragraph(document["claims"])])
-        where = "in: at how many of the tested main settings it holds (~: how many more partly)"
-        rows, notes = answer_rows(document["claims"]), [where, "all claims: --all"]
-        print_table("twelve statements of the paper", ROW_HEADER, rows, notes=notes)
+        _print_answer(document["claims"])
     return int(any(finding.against_the_paper for finding in findings))
 
 
 def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
     """Return the studies that would have more runs for a claim if all that they define were trained."""
     return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
+
+
+def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
+    from validate.judge import presentation
+    from validate.terminal.tables import print_table, print_text, say
+
+    print_text([presentation.paragraph(claims)])
+    notes = ["in: at how many of the tested main settings it holds (~: how many more partly)"]
+    rows = presentation.answer_rows(claims)
+    print_table("twelve statements of the paper", presentation.ROW_HEADER, rows, notes=notes)
+    if lacking := presentation.lacking_rows(claims):
+        print_table("why some hold only partly", presentation.LACKING_HEADER, lacking)
+    say("all claims: anchorflow claims --all")
 
 
 def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:

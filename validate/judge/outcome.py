@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from sim.runs.files import finite
 from theory.display import Shown
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Sample, Setup
-from validate.judge.stats import NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
+from validate.judge.stats import LEVEL, NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
 from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
 
@@ -196,6 +196,7 @@ class Outcome(Shown):
             "reading": self.decision.reading,
             "estimate": self.estimate.as_dict(),
             "side": self.side,
+            "level": self.level,
             "p_value": finite(self.p_value),
             "values": [plain(value) for value in self.values],
             "sides": [
@@ -216,13 +217,19 @@ class Outcome(Shown):
         """Return its line in a table of ``OUTCOMES``."""
         c = self.condition
         # A mean over bounds says little by itself: these are shown, one a seed.
-        found = ", ".join(map(str, self.values)) if self.side else str(self.estimate)
+        found = ", ".join(map(str, self.values)) if self.side else f"{self.estimate}{confidence(self.level)}"
         return [self.state, c.role, c.setting, c.what, c.asked, self.missing or found, str(len(self.values))]
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         c = self.condition
-        found = f"not tested ({self.missing})" if self.missing else f"{self.estimate}, {self.state}"
+        certain = f"{self.estimate}{confidence(self.level)}, {self.state}"
+        found = f"not tested ({self.missing})" if self.missing else certain
         return f"{self.claim.name}: {c.what} {c.asked}".rstrip() + f": {found}", OUTCOMES, [self.row()]
+
+
+def confidence(level: float | None) -> str:
+    """Return " (98.4 %)" for an interval of another level than the usual one, else nothing."""
+    return "" if level in (None, LEVEL) else f" ({1 - level:.1%})".replace("%", " %")
 
 
 def plain(value: Value) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from validate.judge.condition import BY_LABEL, SETTINGS
+from validate.judge.outcome import confidence
 from validate.judge.stats import LEVEL, UNDEFINED, brief_text, estimate_text
 from validate.judge.verdict import Finding, benjamini_hochberg
 
@@ -27,7 +28,8 @@ VERDICTS = {
     "not tested": "are not tested",
 }
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
-ROW_HEADER = ("", "statement of the paper", "number [95 %]", "at", "verdict", "in")
+ROW_HEADER = ("", "statement of the paper", "number [interval]", "at", "verdict", "in")
+LACKING_HEADER = ("", "endpoint not shown to hold", "number [interval]", "needs", "state")
 _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
@@ -96,6 +98,20 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
     return rows
 
 
+def lacking_rows(claims: Sequence[Claimed]) -> list[list[str]]:
+    """Return the endpoints for which a row holds only partly: claim, measure, number, threshold, state."""
+    by_number = {claim["number"]: claim for claim in claims}
+    found = []
+    for row in _ROWS:
+        own = [by_number[number] for number in row["claims"] if number in by_number]
+        for claim in own if _joint(own) == "partly" else []:
+            for c in _endpoints(claim):
+                if c["state"] != "holds":
+                    measure, needs, number, _ = measured(c, brief=True)
+                    found.append([str(claim["number"]), measure, number, needs, c["state"]])
+    return found
+
+
 def _joint(own: Sequence[Claimed]) -> str:
     """Return the verdict of several claims together."""
     verdicts = {claim["verdict"] for claim in own}
@@ -124,8 +140,15 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
     told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
+    by_number = {claim["number"]: claim for claim in claims}
+    primaries = [headline(by_number[row["claims"][0]]) for row in _ROWS if row["claims"][0] in by_number]
     used = {row[3] for row in rows}
-    at = ", ".join(f"{label} ({BY_LABEL[label].name})" for label in MAIN if label in used)
+    places = []
+    for setup in (BY_LABEL[label] for label in MAIN if label in used):
+        own = [c for c in primaries if c["setting"] == setup.label and setup.study]
+        levels = dict.fromkeys(f"{c['estimate']['n']} seeds{confidence(c['level'])}" for c in own)
+        places.append(f"{setup.label} ({', '.join([setup.name, *levels])})")
+    at = ", ".join(places)
     likeliest = SETTINGS[0]
     lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."
     return f"{sentences}. Judged at: {at}.{lacking if likeliest.label not in used else ''}"
@@ -214,7 +237,8 @@ def measured(condition: Claimed, brief: bool = False) -> list[str]:
         asked = f"within {condition['margin']:g} of {condition['threshold']:g}"
     text = (brief_text if brief else estimate_text)(estimate["mean"], estimate["low"], estimate["high"])
     side = f"{condition['side']} " * bool(condition["side"] and estimate["mean"] is not None)
-    return [condition["measure"], asked, side + text, str(estimate["n"])]
+    level = "" if brief or estimate["low"] is None else confidence(condition["level"])
+    return [condition["measure"], asked, side + text + level, str(estimate["n"])]
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -217,3 +217,17 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> Non
     neither = z.cdf(limits, lower_limit=[-x for x in limits])
     assert 1 - neither == pytest.approx(0.05, abs=5e-4)
     assert Setup("of my own").level(2) == 0.05
+
+
+def test_an_interval_at_the_level_of_a_look_says_so() -> None:
+    values = [1.0, 1.1, 0.9, 1.3]
+    own, printed = (condition([*values], setting=label) for label in ("group", "printed"))
+    claims = presentation.to_json(
+        [judge_claim(Claim("n", "S.", (c,), 25), lambda needs: {}) for c in (own, printed)]
+    )
+    (usual,), (look,) = (claim["conditions"] for claim in claims["claims"])
+    low, high = stats.t.interval(1 - 0.0164, 3, np.mean(values), stats.sem(values))
+    assert (look["estimate"]["low"], look["estimate"]["high"]) == pytest.approx((low, high))
+    assert presentation.measured(look)[2].endswith("] (98.4 %)")
+    assert presentation.measured(usual)[2].endswith("]")
+    assert "4 seeds (98.4 %))" in presentation.paragraph(claims["claims"][1:])
