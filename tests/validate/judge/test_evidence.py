@@ -18,7 +18,8 @@ from validate.judge.outcome import MissingRunsError
 from validate.observe import Observations
 from validate.studies import load_study
 
-STUDY = load_study("emb-mlp").configs[None]
+NAME = "printed-emb-mlp-matched"
+STUDY = load_study(NAME).configs[None]
 MEMBERS = STUDY.members()
 RATES, SEEDS = STUDY.init_rates, STUDY.seeds
 
@@ -34,10 +35,10 @@ def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list
 
 def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None:
     given = GivenRuns(observed(MEMBERS[::-1], training={"evaluate_every": 77, "snapshot_epochs": (3,)}))
-    match = given.match("emb-mlp", "")
+    match = given.match(NAME, "")
     assert match is not None
     assert not match.differences
-    found = given.find(Needs("emb-mlp"))
+    found = given.find(Needs(NAME))
     assert [rate for _, rate in found] == sorted(RATES)
     assert {tuple(run.config.seed for run in runs) for runs in found.values()} == {tuple(SEEDS)}
     assert all(run.config.init_rate == rate for (_, rate), runs in found.items() for run in runs)
@@ -45,7 +46,7 @@ def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None
 
 def test_amounts_may_differ_and_are_named_with_both_values() -> None:
     given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
-    match = given.match("emb-mlp", "")
+    match = given.match(NAME, "")
     assert match is not None
     assert match.differences == (
         "model.d_m = 9 (study: 200)",
@@ -56,9 +57,9 @@ def test_amounts_may_differ_and_are_named_with_both_values() -> None:
 
 def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
     given = GivenRuns(observed(MEMBERS, training={"weight_decay": 0.3, "optimizer": "sgd"}))
-    assert given.match("emb-mlp", "") is None
-    with pytest.raises(MissingRunsError, match="no given run stands for emb-mlp"):
-        given.find(Needs("emb-mlp", (0.8,)))
+    assert given.match(NAME, "") is None
+    with pytest.raises(MissingRunsError, match=f"no given run stands for {NAME}"):
+        given.find(Needs(NAME, (0.8,)))
     nearest = given.nearest_of(ledger([4]))
     assert nearest is not None
     assert {*nearest.differing} == {"training.weight_decay", "training.optimizer"}
@@ -88,21 +89,21 @@ class Stored(Evidence):
 def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     small, large = max(RATES), min(RATES)
     kept = [m for m in MEMBERS if m.init_rate == small and m.seed != SEEDS[1]]
-    evidence = Stored(runs={"emb-mlp": observed(kept)})
-    needs = Needs("emb-mlp", (small,))
+    evidence = Stored(runs={NAME: observed(kept)})
+    needs = Needs(NAME, (small,))
     assert [run.config.seed for run in evidence.find(needs)["", small]] == [s for s in SEEDS if s != SEEDS[1]]
     assert evidence.absent(needs) == f"1 of {len(SEEDS)} seeds missing: {SEEDS[1]} (not kept)"
     assert evidence.can_make(needs)
     with pytest.raises(
-        MissingRunsError, match=f"no run at γ = {large:g}; make them: anchorflow study emb-mlp"
+        MissingRunsError, match=f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
     ):
-        evidence.find(Needs("emb-mlp", (large,)))
+        evidence.find(Needs(NAME, (large,)))
     with pytest.raises(MissingRunsError, match="of at least 9 γ"):
-        evidence.find(Needs("emb-mlp", least_rates=9))
-    whole = Stored(runs={"emb-mlp": observed(MEMBERS)})
+        evidence.find(Needs(NAME, least_rates=9))
+    whole = Stored(runs={NAME: observed(MEMBERS)})
     assert whole.absent(needs) == ""
     assert not whole.can_make(needs)
-    assert not whole.can_make(Needs("emb-mlp", (0.123,)))
+    assert not whole.can_make(Needs(NAME, (0.123,)))
     assert not whole.can_make(Needs("no such study"))
 
 

@@ -114,7 +114,9 @@ def test_a_mistake_in_a_claim_s_file_is_named(right: str, wrong: str, told: str,
     path = tmp_path / "claims.toml"
     path.write_text(CLAIM)
     (claim,) = read_claims(path)
-    assert [str(needs) for condition in claim.conditions for needs in condition.needs] == ["emb-mlp, γ = 0.8"]
+    assert [str(needs) for condition in claim.conditions for needs in condition.needs] == [
+        "printed-emb-mlp-matched, γ = 0.8"
+    ]
     path.write_text(CLAIM.replace(right, wrong))
     with pytest.raises(InputError) as refused:
         read_claims(path)
