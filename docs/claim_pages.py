@@ -81,12 +81,18 @@ def answer(claims: list[Claimed]) -> str:
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
-    notes = {row["statement"]: row["number"] for row in ROWS}
     number, *where = ROW_HEADER[2:5]
     head = ["claim", ROW_HEADER[1], "γ 0.8", "γ 0.3", number, *where, "holds in"]
     rows = [
-        [numbers, f"{statement} ({notes[statement]})", *both, value, BY_LABEL[at].name, verdict, where]
-        for (numbers, statement, value, at, verdict, where), both in answers(claims)
+        [
+            ", ".join(map(str, row["claims"])),
+            f"{statement} ({row['number']})",
+            *both,
+            value,
+            BY_LABEL[at].name,
+            *rest,
+        ]
+        for row, ((_, statement, value, at, *rest), both) in zip(ROWS, answers(claims), strict=True)
     ]
     lacking = [[escaped(cell) for cell in row] for row in lacking_rows(claims)]
     return (

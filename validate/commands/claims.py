@@ -94,7 +94,10 @@ def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
     from validate.terminal.tables import print_table, print_text, say
 
     print_text([presentation.paragraph(claims)])
-    notes = ["in: at how many of the tested main settings it holds (~: how many more partly)"]
+    notes = [
+        "in: at how many of the tested main settings it holds (~: how many more partly)",
+        "interval: 95 % where no other level stands above; +: judged with further claims",
+    ]
     rows = presentation.answer_rows(claims)
     print_table("twelve statements of the paper", presentation.ROW_HEADER, rows, notes=notes)
     if lacking := presentation.lacking_rows(claims):

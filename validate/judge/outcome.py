@@ -229,7 +229,7 @@ class Outcome(Shown):
 
 def confidence(level: float | None) -> str:
     """Return " (98.4 %)" for an interval of another level than the usual one, else nothing."""
-    return "" if level in (None, LEVEL) else f" ({1 - level:.1%})".replace("%", " %")
+    return "" if level is None or level == LEVEL else f" ({100 * (1 - level):.1f} %)"
 
 
 def plain(value: Value) -> Any:

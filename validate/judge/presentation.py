@@ -81,9 +81,9 @@ def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
 
 
 def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
-    """Return the twelve rows: claims, statement, number, setting, verdict, and in how many main settings.
+    """Return the twelve rows: claim, statement, number, setting, verdict, and in how many main settings.
 
-    The number is the primary endpoint of the row's first claim.
+    The number is the primary endpoint of the row's first claim; "+" stands for further ones.
     """
     by_number = {claim["number"]: claim for claim in claims}
     rows = []
@@ -92,8 +92,7 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
         if own:
             first, primary = own[0], headline(own[0])
             number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
-            numbers = [claim["number"] for claim in own]
-            told = ",".join(map(str, numbers)) if len(own) < 3 else f"{min(numbers)}-{max(numbers)}"
+            told = f"{first['number']}{'+' * (len(own) > 1)}"
             rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
     return rows
 
@@ -146,8 +145,10 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     places = []
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
         own = [c for c in primaries if c["setting"] == setup.label and setup.study]
-        levels = dict.fromkeys(f"{c['estimate']['n']} seeds{confidence(c['level'])}" for c in own)
-        places.append(f"{setup.label} ({', '.join([setup.name, *levels])})")
+        seeds = dict.fromkeys(f", {c['estimate']['n']} seeds" for c in own)
+        levels = dict.fromkeys(confidence(c["level"]).strip(" ()") for c in own)
+        level = ", ".join(f", intervals of {level}" for level in levels if level)
+        places.append(f"{setup.label} ({setup.name}{''.join(seeds)}{level})")
     at = ", ".join(places)
     likeliest = SETTINGS[0]
     lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."

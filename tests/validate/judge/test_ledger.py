@@ -15,7 +15,7 @@ from theory import InputError
 from validate import ledger
 from validate.judge.condition import SETTINGS, Claim
 from validate.judge.ledger import read_claims
-from validate.judge.presentation import explanations
+from validate.judge.presentation import MAIN, explanations
 from validate.studies import load_study, members_of
 
 CLAIMS = ledger()
@@ -48,7 +48,17 @@ def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli: Cli) -> No
     second = lines.index("why some hold only partly")
     rows = [line for line in lines[first + 2 : second] if line[:1].isdigit()]
     assert len(rows) == 12
-    assert all("partly" in row for row in rows if row.startswith(("26 ", "32-34 ")))
+    assert all("partly" in row for row in rows if row.startswith(("26 ", "33+ ")))
+    statements = [line[line.index("  ") :].strip().partition("  ")[0] for line in rows]
+    widest = [
+        "33+",
+        max(statements, key=len),
+        "-0.33 [-0.42, -0.02]",
+        max(MAIN, key=len),
+        "undecided",
+        "0/6 ~4",
+    ]
+    assert len("  ".join(widest)) <= 80
     lacking = [line for line in lines[second + 2 :] if line[:1].isdigit()]
     for claim in cli("claims", "26", "34", "--json", code=None).json()["claims"]:
         told = [line for line in lacking if line.split()[0] == str(claim["number"])]

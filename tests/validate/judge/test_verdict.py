@@ -230,4 +230,4 @@ def test_an_interval_at_the_level_of_a_look_says_so() -> None:
     assert (look["estimate"]["low"], look["estimate"]["high"]) == pytest.approx((low, high))
     assert presentation.measured(look)[2].endswith("] (98.4 %)")
     assert presentation.measured(usual)[2].endswith("]")
-    assert "4 seeds (98.4 %))" in presentation.paragraph(claims["claims"][1:])
+    assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph(claims["claims"][1:])
