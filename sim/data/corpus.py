@@ -185,7 +185,7 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
         tokenizer = library.Tokenizer.from_buffer(content)
     except Exception as error:
         # The library raises no narrower exception, here and in encode_batch.
-        raise refuse(f"not a tokenizer of Hugging Face ({error})") from None
+        raise refuse(f"not a Hugging Face tokenizer ({error})") from None
     vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
     size = max(vocabulary, default=-1) + 1
     if size > LARGEST_VOCABULARY:

@@ -41,7 +41,7 @@ def read_documents(
         remedy = f"give a file that ends in one of {known}"
         raise InputError("file", str(file), "unknown kind of corpus", remedy)
     if not fields:
-        raise InputError("fields", fields, "none", 'name the one with the text, as "text"')
+        raise InputError("fields", fields, "none", 'name the one with the text, such as "text"')
     return (document for document in _READERS[file.suffix](file, fields, unit) if document.strip())
 
 

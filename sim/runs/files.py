@@ -36,7 +36,7 @@ def writing(path: Path, argument: str = "out") -> Iterator[None]:
         yield
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
-        remedy = "make room, or name a place that you may write to; --resume continues runs that are there"
+        remedy = "free space, or name a place that you may write to; --resume continues the runs there"
         raise UnwritableError(argument, str(path), problem, remedy) from error
 
 

@@ -109,7 +109,7 @@ def train_members(
     how = replace(execution or Execution(), **options)
     check_machine(how)
     if how.shared and not how.resume:
-        raise InputError("shared", True, "continues what others have begun", "ask for resume too")
+        raise InputError("shared", True, "continues runs that others have begun", "set resume too")
     engine, is_local = engine_of(how.engine), how.engine == "local"
     # A folder called "." or ".." has its name, and the place for its lock, elsewhere.
     whole = [Path(os.path.normpath(p.absolute())) if p.name in ("", "..") else p for p in paths_of(paths)]

@@ -58,7 +58,7 @@ def run(options: Options) -> int:
 
     claims, places = ledger(options.numbers), studies_in(options.runs)
     if options.runs and not set(places) & set(study_names()):
-        folder, problem = str(options.runs[0]), f"holds no study's folder, as {study_names()[0]}"
+        folder, problem = str(options.runs[0]), f"holds no study's folder, such as {study_names()[0]}"
         remedy = f"to judge other runs: anchorflow compare {quote(folder)}"
         raise InputError("runs", folder, problem, remedy)
     evidence = Evidence(places, options.kept or (None if options.runs else KEPT), load_study)

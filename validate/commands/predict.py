@@ -41,16 +41,16 @@ class Options(CommandOptions):
     init_rate: float = 0.8
     """γ of the curves and the flow."""
     optimizer: Literal["adamw", "sgd"] = "adamw"
-    """Their optimiser."""
+    """Optimiser of the curves and the flow."""
     learning_rate: float = 1e-4
-    """Its learning rate."""
+    """Learning rate of that optimiser."""
     epochs: int = 100
     """Length of the curves in epochs; the flow ends after twice as many."""
     scatter: bool = False
     """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
     at larger rates; with it the prediction takes several times as long as training."""
     max_gradients: int = 20_000
-    """Most gradients of the population (tens of milliseconds each) that curves or flow may take."""
+    """Limit on the gradients over the population (tens of milliseconds each) that curves or flow take."""
 
 
 def run(options: Options) -> int:
@@ -62,7 +62,8 @@ def run(options: Options) -> int:
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
     for name in ("init_rate", "optimizer", "learning_rate", "epochs", "max_gradients", "scatter"):
         if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
-            raise InputError(name, getattr(options, name), "applies to curves only", "add --curves")
+            needed = "--curves" if name == "scatter" else "--curves or --flow"
+            raise InputError(name, getattr(options, name), "has no effect by itself", f"add {needed}")
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder

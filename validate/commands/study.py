@@ -31,7 +31,7 @@ class Options(EngineOptions):
     unfinished: bool = False
     """With --keep: also keep the observations of unfinished runs so far."""
     list: bool = False
-    """List every run instead of only their number."""
+    """List every run, not only their number."""
     run: bool = False
     """Train the missing runs, after saying how long that will take."""
     root: Path = Path("runs/studies")
@@ -50,7 +50,7 @@ def run(options: Options) -> int:
 
     for name in ("drop", "unfinished"):
         if getattr(options, name) and not options.keep:
-            raise InputError(name, True, "says how to keep runs", "add --keep, or leave it out")
+            raise InputError(name, True, "applies to --keep only", "add --keep, or leave it out")
     folder = options.kept or KEPT
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:

@@ -27,8 +27,8 @@ class Options(TrainingOptions):
 
     FILE.toml is a task, a configuration, or the configuration of a run, runs/mine/NAME/config.json. A
     task alone is trained at γ = 0.3 and 0.8 with three seeds for about as many steps as the demo takes; a
-    task with noise tokens is trained by the preset cpu: a Transformer with one seed (--seeds 0 1 2 gives
-    it three).
+    task with noise tokens is trained with the preset cpu, a Transformer, and one seed (--seeds 0 1 2 for
+    three).
 
     With --resume a run folder, or a folder of them, can take the place of FILE.toml: the runs in it
     continue, each with its own configuration, and runs that were planned there but never started are

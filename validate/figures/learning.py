@@ -87,5 +87,5 @@ def unlearned_levels(task: Task) -> dict[str, float]:
 
 def level_text(settings: list[Setting]) -> str:
     """Return a sentence on the level of ``unlearned_levels``, where any task has one."""
-    told = "Dotted: the memory loss of a model that knows memory anchors' label distribution and no keys."
+    told = "Dotted: the memory loss of a model that knows only the label distribution of the memory anchors."
     return told if any(m.is_table for s in settings for m in s.task.mappings) else ""

@@ -132,7 +132,7 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     have = {s.init_rate for s in settings}
     paper = wanted or (_paper(settings[0].kind).init_rates if settings else ())
     lacking = [f"{rate:g}" for rate in paper if rate not in have]
-    return f"The paper's γ = {', '.join(lacking)} is not among these runs." if lacking else ""
+    return f"These runs lack the paper's γ = {', '.join(lacking)}." if lacking else ""
 
 
 def _of_one_model(settings: Sequence[Setting]) -> str:
@@ -148,7 +148,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     )
     length = f"{curves} epochs"
     if curves != snapshots:
-        length = f"curves end at epoch {curves}, the last snapshot is of epoch {snapshots}"
+        length = f"curves end at epoch {curves}, the last snapshot is at epoch {snapshots}"
     length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))
     width = paper.model.width(paper.build_task().vocab_size)
     peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences

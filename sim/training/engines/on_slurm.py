@@ -68,7 +68,8 @@ def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecu
         executor.update_parameters(slurm_array_parallelism=execution.workers, **given)
     except (RuntimeError, ValueError, TypeError, NameError) as error:
         shown = " ".join(str(error).split())
-        raise InputError("engine", "slurm", shown, "run it where sbatch is, with submitit's names") from None
+        remedy = "run it where sbatch is found, with submitit's parameters"
+        raise InputError("engine", "slurm", shown, remedy) from None
     return executor
 
 

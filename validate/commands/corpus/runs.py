@@ -32,7 +32,7 @@ CONTEXT = 96
 class Train(TrainingOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    Each FILE is a corpus with losses of its own, named after it; all have equally many sequences. The first
+    Each FILE is a corpus, named after it and evaluated separately; all have equally many sequences. The first
     is the one that compare expects to be learned first. Estimates, progress, Ctrl-C and --resume work as in
     anchorflow train.
 
@@ -48,13 +48,13 @@ class Train(TrainingOptions):
     tokenizer: Path | None = None
     """A Hugging Face tokenizer.json; without it, lower-case words."""
     vocabulary: int | None = None
-    """Keep this many of the most frequent tokens; others are <other>."""
+    """Keep this many of the most frequent tokens; the others become <other>."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer, not only those that occur."""
     context: int = 128
-    """Tokens of a sequence."""
+    """Tokens per sequence."""
     sequences: int | None = None
-    """Sequences of each corpus; by default as many as the smallest has, at most 500."""
+    """Sequences per corpus; by default as many as the smallest has, at most 500."""
     layout: Layout = "cut"
     """cut documents to the context, pad them and refuse longer ones, or pack them without padding."""
     preset: str = Field(default="language-demo", description=f"Start from: {', '.join(PRESETS)}.")
@@ -158,7 +158,7 @@ def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json:
 
 
 class Demo(TrainingOptions):
-    """Train a small GPT-2 on generated questions, in the form of PrOntoQA, beside a text, and judge.
+    """Train a small GPT-2 on a text and on generated questions in the form of PrOntoQA, and judge.
 
     γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
     one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the

@@ -49,7 +49,7 @@ class Predict(TextOptions):
     """
 
     vocabulary: int | None = None
-    """Keep this many of the most frequent tokens; others are <other>."""
+    """Keep this many of the most frequent tokens; the others become <other>."""
     context: int | None = None
     """Cut documents into pieces of at most this many tokens."""
     tokens: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ def embedding(options: Embedding) -> int:
 
     if options.checkpoint is not None:
         if options.out is not None:
-            raise InputError("out", str(options.out), "is for --checkpoints", "leave it out: one is printed")
+            raise InputError("out", str(options.out), "is for --checkpoints", "leave it out")
         revisions = [options.checkpoint]
     else:
         pattern = Path(options.checkpoints)

@@ -35,8 +35,8 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     settings, epochs = runs.over_gamma(every, setting), runs.shown_epochs(setting)
     errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
     near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
-    at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} alone"
-    average = f"close to the average at {at}" if near else "at no epoch shown close to the average"
+    at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} only"
+    average = f"close to the average at {at}" if near else "close to the average at no epoch shown"
     average = f"The first attention is {average}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
     values = setting.array("singular/0.W_V", epochs[0])

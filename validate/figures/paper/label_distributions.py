@@ -45,7 +45,7 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
     first = "A: loss and accuracy of memory mappings whose label distributions differ. " * bool(compared)
     second = (
         "B: the mean output for each memory mapping beside its label distribution, at the last snapshot "
-        f"before memory accuracy passes {EARLY_ACCURACY:g}, or the first or last of all."
+        f"before memory accuracy passes {EARLY_ACCURACY:g}, or at the first if it has passed by then."
     )
     caption = first + second * bool(ranges)
     return Sheet("fig08_label_distributions", caption, about([*compared, *ranges]), rows)

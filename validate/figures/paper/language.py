@@ -33,8 +33,8 @@ from validate.observe.store import shown_words
 
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 EARLY = (
-    "at the first snapshot by which both losses are below their tokens' entropy, or at the last where there "
-    "is none"
+    "at the first snapshot by which both losses are below their tokens' entropy, or at the last if there is "
+    "none"
 )
 GAPS = {
     "nothing": "L₂ − L₁",
@@ -49,9 +49,10 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
     first, second = two_corpora(settings[0].runs[0])
     caption = (
-        f"Next-token loss of GPT-2, trained on {first} and {second} together, as many sequences of each. "
-        "Dotted and dashed: the losses of the best model that knows how often each token occurs, and of the "
-        f"best that knows the token before, on the first seed's sequences. {runs.missing_rates(settings)}"
+        f"Next-token loss of GPT-2, trained on {first} and {second} together, with equally many sequences of "
+        "each. Dotted and dashed: the losses of the best model that knows only how often each token occurs, "
+        "and of the best that also knows the token before, on the first seed's sequences. "
+        f"{runs.missing_rates(settings)}"
     )
     rows = [PanelRow("Loss on each corpus", [_losses(s) for s in settings], share_y="loss")]
     return Sheet("fig01_language", caption, runs.about(settings), rows)
@@ -78,7 +79,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
         "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {EARLY}. The first seed is drawn. Mean "
+        f"of shuffled text) and observed early, {EARLY}. The first seed is shown. Mean "
         f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
         f"{runs.missing_rates(settings)}"
     )
@@ -100,7 +101,7 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     caption = (
         "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
         f"at each γ, {EARLY}; above them their Pearson correlation with the prediction over pairs of words. "
-        f"The first seed is drawn. {runs.missing_rates(settings)}"
+        f"The first seed is shown. {runs.missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption, runs.about(shown), rows)
 
@@ -145,7 +146,7 @@ def _course(gammas: Sequence[float], means: FloatArray) -> str:
     if (steps >= 0).all() or (steps <= 0).all():
         return f"{'rises' if steps.sum() > 0 else 'falls'} with γ"
     shape, turn = ("least", int(means.argmin())) if steps[0] < 0 else ("greatest", int(means.argmax()))
-    return f"is {shape} at γ = {gammas[turn]:g} ({number(means[turn])}), with no single direction over γ"
+    return f"is {shape} at γ = {gammas[turn]:g} ({number(means[turn])}), not monotonic in γ"
 
 
 # --- words -------------------------------------------------------------------------------------------------

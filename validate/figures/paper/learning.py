@@ -58,12 +58,12 @@ def learning(observations: Sequence[Observations]) -> Sheet:
         if ceilings:
             parts += [
                 f"Dotted, {' or '.join(f'{level:.4f}' for level in ceilings)}: the expected ceiling of its "
-                "accuracy on memory data, since it sees a sum of embeddings, which is the same for (z, a, b) "
-                "and (z, b, a), whose labels are drawn independently."
+                "accuracy on memory data: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), "
+                "whose labels are drawn independently."
             ]
         if any(predicted):
             epochs = emb_mlp[0].runs[0].metrics[1]["epoch"]
-            parts += ["Dots in B: predicted by AdamW's flow from a start of its own, without a run."]
+            parts += ["Dots in B: predicted by AdamW's flow from other initial weights, without a run."]
             parts += [f"Lines join evaluations, which are {epochs:g} epochs apart."] * (epochs > 1)
     return Sheet("fig03_learning", " ".join(parts), runs.about([*transformer, *emb_mlp]), rows)
 
@@ -112,8 +112,8 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     title = f"{letter(len(gammas))}  Largest rise of the loss above its lowest value before"
     rows.append(PanelRow(title, spikes, share_y="rise"))
     caption = (
-        "Loss over epochs at several initialisation rates and learning rates, each the highest of its "
-        "schedule, and how far the loss jumps back up on the way. "
+        "Loss over epochs at several initialisation rates and peak learning rates, and how far it jumps back "
+        "up on the way. "
         f"{level_text(settings)} {runs.missing_rates(settings)}"
     )
     return Sheet("fig17_learning_rates", caption, runs.about(settings), rows)

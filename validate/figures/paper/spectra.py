@@ -64,7 +64,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.4))
     title, panels, runs = f"C  Effective rank over {len(main)} γ", _over_gamma(main), about(main)
     caption = (
-        "A: singular values of every weight matrix over the largest. B, C: the effective rank "
+        "A: singular values of every weight matrix relative to the largest. B, C: the effective rank "
         f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
     )
     if len(scan) > len(main):
@@ -72,7 +72,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
         smaller = " in smaller runs" * (widths[0] < widths[1])
         title += f" (left);  D  over {len(scan)} γ{smaller} (right)"
         panels += _over_gamma(scan)
-        caption += " D: that rank over more γ, in other runs."
+        caption += " D: the same rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
     rows.append(PanelRow(title, panels, height=1.7))
     return Sheet("fig13_spectra", caption, runs, rows)
