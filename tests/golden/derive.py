@@ -32,7 +32,6 @@ def value(symbol: sp.Basic) -> Any:
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     for name in NAMES:
         made = find_derivation(name)
         yield name, made.function()(*map(value, made.arguments))

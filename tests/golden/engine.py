@@ -97,7 +97,6 @@ def language(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     torch.set_num_threads(1)
     for name, model in MODELS.items():
         for what, value in trained(config(model, TRAINING["adamw"])):

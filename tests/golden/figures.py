@@ -12,21 +12,11 @@ import numpy as np
 from sim import make_run_config, train
 from tests.golden.commands import leaves
 from tests.golden.task_labels import TASKS
-from theory import Expression, Lookup, Mapping, Task
+from tests.validate.test_sampled_prediction import LARGE
+from theory import Task
 from validate import FIGURES, Prediction, Report, draw_figure, group_runs, observe_path
 
 KEPT = Path(__file__).parents[2] / "validate" / "kept"
-RULE = Expression("(key * min(a1, a2) + a3 * a4 + 3 * a5) // 30 % 97")
-SAMPLED = Task(
-    keys=range(50, 90),
-    n_anchors=5,
-    length=6,
-    vocab_size=97,
-    mappings=[
-        Mapping(range(1, 14), RULE, "own", [(1, 2, 3, 4, 5)]),
-        Mapping((21, 22, 23), Lookup(), "memory"),
-    ],
-)
 TRAINING = {"epochs": 2, "batch_size": 50, "learning_rate": 1e-2, "snapshot_epochs": [1], "dtype": "float64"}
 TRAINED = {
     "emb-mlp": {"d_m": 8, "d_f": 12},
@@ -35,7 +25,6 @@ TRAINED = {
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     return chain(_figures(), _predictions(), _observed(), _report())
 
 
@@ -64,7 +53,7 @@ def _sorted(arrays: list[Any]) -> list[Any]:
 def _predictions() -> Iterator[tuple[str, Any]]:
     for name in ("emb-mlp", "held out", "shifts"):
         yield f"predict {name}", dict(leaves(Prediction.of(TASKS[name]).to_json()))
-    sampled = Prediction.of(SAMPLED, n_samples=2000, seed=3)
+    sampled = Prediction.of(Task.from_toml(LARGE), n_samples=2000, seed=3)
     yield "predict sampled", dict(leaves(sampled.to_json()))
 
 

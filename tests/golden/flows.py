@@ -27,7 +27,6 @@ def kept(path: Trajectory) -> list[Any]:
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     rng = np.random.default_rng(3)
     population = theory.count_population(TASK, theory.draw_tables(TASK, rng))
     start = EmbMLPParameters.draw(TASK.vocab_size, d_m=10, d_f=14, init_rate=0.8, rng=rng)

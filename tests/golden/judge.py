@@ -1,16 +1,14 @@
 """Every measure of the ledger on the kept runs, and of ``compare`` and ``demo`` on short runs in float64."""
 
-import io
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from sim import make_run_config, train
+from tests.golden.commands import said
 from validate import answers, compare_runs, group_runs, judge_demo
-from validate.cli import main
 from validate.predict.predictors import FITTED_WIDTH
 
 TRAINED = {
@@ -23,16 +21,13 @@ TRAINED = {
 
 def measured() -> Iterator[tuple[str, Any]]:
     """Yield the values of every measured condition of the ledger, one row a seed."""
-    with redirect_stdout(io.StringIO()) as printed:
-        main(["claims", "--json"])
-    document = json.loads(printed.getvalue())
-    conditions = [condition for claim in document["claims"] for condition in claim["conditions"]]
+    claims = json.loads(said("claims", "--json"))["claims"]
+    conditions = [condition for claim in claims for condition in claim["conditions"]]
     seen = {f"{c['measure']} | {c['runs']}": c["values"] for c in conditions[::-1] if c["missing"] is None}
     yield from seen.items()
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     yield from measured()
     with tempfile.TemporaryDirectory() as folder:
         runs = train(make_run_config(TRAINED), Path(folder) / "runs", workers=1)

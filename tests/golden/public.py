@@ -19,7 +19,6 @@ LEFT_OUT = ("derivations", "find_derivation")
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     for name in theory.__all__:
         public = getattr(theory, name)
         methods = vars(public).items() if inspect.isclass(public) else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import io
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sim import find_runs
+from tests.golden.commands import said
 from tests.validate.sweeps.toy import TOY
 from validate import load_study, observe_path, study_names
-from validate.cli import main
 from validate.sweeps import load_sweep, run_name
 
 SWEEP = (
@@ -25,15 +24,6 @@ SWEEP = (
     .replace("2e-3", "2e-2")
 )
 KEPT = ("emb-mlp", "transformer", "language", "learning-rates")
-
-
-def said(*arguments: str) -> str:
-    """Return what a command prints."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        code = main(list(arguments))
-    assert code == 0, arguments
-    return out.getvalue()
 
 
 def coded(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
@@ -56,7 +46,6 @@ def table(text: str, *, without: str = "") -> list[list[float]]:
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield from of_a_sweep(folder)

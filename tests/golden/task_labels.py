@@ -53,7 +53,6 @@ def task_with(name: str) -> Task:
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     yield from of_rules()
     yield from of_statistics()
     yield from of_samples()

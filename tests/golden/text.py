@@ -18,7 +18,6 @@ from tests.toy_text import toy_documents
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     yield from counted()
     yield from trained_on()
     yield from commanded()

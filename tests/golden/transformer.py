@@ -12,7 +12,6 @@ from theory import Task
 
 
 def entries() -> Iterator[tuple[str, Any]]:
-    """Yield the entries."""
     rng = np.random.default_rng(0)
     for source in ("embedding", "position", "layer_norm"):
         at: dict[str, Any] = {"source": source}
