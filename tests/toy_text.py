@@ -1,8 +1,11 @@
-"""A toy text for tests: sentences by a small grammar, in which some words are interchangeable."""
+"""A toy text for tests, in which some words are interchangeable, and tokenizers of whole words."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 ANIMALS, VERBS, PLACES = ("dog", "cat", "fox"), ("sees", "likes"), ("hill", "lake", "wood")
 
@@ -16,3 +19,12 @@ def toy_documents(n: int, seed: int = 0) -> list[str]:
         return f"The {one} {rng.choice(VERBS)} the {other} at a {rng.choice(PLACES)}."
 
     return [" ".join(sentence() for _ in range(3)) for _ in range(n)]
+
+
+def save_tokenizer(file: Path, vocabulary: dict[str, int], unknown: str) -> Path:
+    """Write a tokenizer of words with these numbers, one of which stands for all others."""
+    library = pytest.importorskip("tokenizers", reason="needs the extra anchorflow[corpus]")
+    made = library.Tokenizer(library.models.WordLevel(vocabulary, unk_token=unknown))
+    made.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    made.save(str(file))
+    return file

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from tests.fuzz.driver import Case, Ending, ran
@@ -25,16 +24,6 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e]")
 PREDICT = ("corpus", "predict", "notes.txt", "--tokenizer", "tokenizer.json", "--out", "out", "--top", "5")
 
 
-def tokenizer(vocabulary: dict[str, int], **rest: Any) -> dict[str, Any]:
-    """Return the JSON of a tokenizer whose tokens are words between spaces."""
-    return {
-        "version": "1.0",
-        "added_tokens": [],
-        "pre_tokenizer": {"type": "WhitespaceSplit"},
-        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
-    } | rest
-
-
 def hostile_tokens(folder: Path) -> Iterator[Case]:
     """Each token on a terminal, in PNG, SVG, HTML and JSON: escaped, well formed, without a warning."""
     words = ["dog", "cat", "sees", "a", "hostile"]
@@ -42,9 +31,14 @@ def hostile_tokens(folder: Path) -> Iterator[Case]:
     for token in HOSTILE:
         # A word of the text becomes the token, by a rule of the tokenizer.
         vocabulary = {word: i for i, word in enumerate(["[UNK]", *words[:-1], token])}
-        rule = {"type": "Replace", "pattern": {"String": "hostile"}, "content": token}
-        whole = tokenizer(vocabulary, pre_tokenizer=split, normalizer=rule)
-        yield partial(_predicted, repr(token)[:40], words, json.dumps(whole))
+        tokenizer = {
+            "version": "1.0",
+            "added_tokens": [],
+            "normalizer": {"type": "Replace", "pattern": {"String": "hostile"}, "content": token},
+            "pre_tokenizer": split,
+            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
+        }
+        yield partial(_predicted, repr(token)[:40], words, json.dumps(tokenizer))
 
 
 def _predicted(what: str, words: list[str], whole: str) -> Ending:

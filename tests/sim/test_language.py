@@ -29,7 +29,7 @@ from sim.training.launch import pending_runs
 from tests.run_folder import every_file
 from tests.sim.conftest import stopped_after
 from tests.sim.on_device import EXACT, compare, gpu, on_device
-from tests.toy_text import toy_documents
+from tests.toy_text import save_tokenizer, toy_documents
 from theory import InputError
 
 Make = Callable[..., MemberConfig]
@@ -83,12 +83,8 @@ def _texts(data: TextDataset, name: str) -> list[str]:
 
 def _tokenizer(words: str) -> str:
     """Write a tokenizer of some words, numbered in order, and return its name."""
-    library = pytest.importorskip("tokenizers", reason="needs the extra anchorflow[corpus]")
     vocabulary = {word: number for number, word in enumerate(words.split())}
-    made = library.Tokenizer(library.models.WordLevel(vocabulary, unk_token="?"))
-    made.pre_tokenizer = library.pre_tokenizers.Whitespace()
-    made.save("tokenizer.json")
-    return "tokenizer.json"
+    return str(save_tokenizer(Path("tokenizer.json"), vocabulary, "?"))
 
 
 def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
@@ -100,9 +96,8 @@ def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
     assert (task.vocab_size, task.whole_vocabulary) == (10, True)
     assert trimmed.vocab_size < 10
     asked = {"tokenizer": tokenizer, "whole_vocabulary": True, "n_sequences": 50, "vocab_size": 10}
-    trainer = Trainer([language(**asked)])
-    data = trainer.datasets[0]
-    assert isinstance(data, TextDataset)
+    member = language(**asked)
+    trainer, data = Trainer([member]), _dataset(member)
     assert data.words == ("?", "zebra", "dog", "cat", "the", "a", ".", "saw", "yak", END)
     assert trainer.parameters["W_E"].shape[1] == 10
     assert "a dog ? . <end>" in _texts(data, "rare")[0]
@@ -182,9 +177,7 @@ def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
     corpora = run.corpora()
     assert [len(corpus) for corpus in corpora.values()] == [20, 20]
     texts = [" ".join(corpora["rare"].words[t] for t in document) for document in corpora["rare"]]
-    data = trainer.datasets[0]
-    assert isinstance(data, TextDataset)
-    assert texts == _texts(data, "rare")
+    assert texts == _texts(_dataset(member), "rare")
     with pytest.raises(InputError, match="anchorflow corpus compare"):
         _ = run.task
 

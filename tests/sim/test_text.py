@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sim import build_corpus, read_documents
 from sim.data.corpus import OTHER
 from sim.data.text import PRONTOQA, fields_of
+from tests.toy_text import save_tokenizer
 from theory import InputError, corpus_counts
 
 
@@ -111,21 +112,13 @@ def test_tokens_trimmed_and_cut_are_the_words(texts: list[list[str]], n: int) ->
     assert [len(document) for document in corpus] == [len(piece) for piece in pieces]
 
 
-def _word_level(folder: Path, vocabulary: dict[str, int], unknown: str) -> Path:
-    tokenizers = pytest.importorskip("tokenizers")
-    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token=unknown))
-    plain.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    plain.save(str(folder / "tokenizer.json"))
-    return folder / "tokenizer.json"
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "unknown"), [({"a": 0, "b": 10**9}, "a"), ({"a": 0, "b": 1}, "none"), ({}, "none")]
 )
 def test_a_tokenizer_that_cannot_be_used_is_refused(
     tmp_path: Path, vocabulary: dict[str, int], unknown: str
 ) -> None:
-    file = _word_level(tmp_path, vocabulary, unknown)
+    file = save_tokenizer(tmp_path / "tokenizer.json", vocabulary, unknown)
     with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
         build_corpus(["a c"], tokenizer=file)
 
