@@ -13,6 +13,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, train
 from sim.config.run import make_run_config
+from sim.runs.files import only_writer
 from sim.training.engines import local
 
 SMALL_TASK = {
@@ -53,6 +54,25 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(made: Path, tmp_path: Path) -> Path:
     """A complete run that a test may spoil."""
     return Path(shutil.copytree(made, tmp_path / "out" / made.name))
+
+
+def _hold(path: Path, held: Any, let_go: Any) -> None:
+    with only_writer(path):
+        held.set()
+        let_go.wait()
+
+
+@pytest.fixture
+def holder(forked: Any, tmp_path: Path) -> Iterator[Any]:
+    """A process that holds the lock of the run that ``small()`` makes in ``tmp_path``, until told."""
+    held, let_go = forked.Event(), forked.Event()
+    process = forked.Process(target=_hold, args=(tmp_path / "gamma0.8_seed0", held, let_go))
+    process.start()
+    process.let_go = let_go
+    assert held.wait(60)
+    yield process
+    process.kill()
+    process.join()
 
 
 def stopped_after(steps: int) -> Callable[[], bool]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -21,15 +19,6 @@ from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of
 from sim.training.engines.local import train_sent_job
 from tests.sim.conftest import small, small_member
 from theory import InputError
-
-HOLD = """
-import sys
-from pathlib import Path
-from sim.runs.files import only_writer
-with only_writer(Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
 
 
 @pytest.mark.parametrize("name", ["workers", "resume", "kernels", "device", "engine"])
@@ -122,22 +111,18 @@ def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together() -> N
         assert [[m.seed for m, _ in job] for job in jobs_of(runs, device, parts)] == seeds
 
 
-def test_a_run_that_another_process_has_is_refused_or_waited_for(tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_is_refused_or_waited_for(holder: Any, tmp_path: Path) -> None:
     (member,) = small(epochs=1).members()
-    path = tmp_path / "run"
-    command = [sys.executable, "-c", HOLD, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdin is not None
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        assert is_being_written(path)
-        with pytest.raises(BusyError):
-            train_members([member], [path])
-        let_go = time.monotonic() + 0.3
-        threading.Timer(0.3, holder.stdin.close).start()
-        train_members([member], [path], resume=True, shared=True)
-        assert time.monotonic() >= let_go
-        assert holder.wait(30) == 0
+    path = tmp_path / member.name
+    assert is_being_written(path)
+    with pytest.raises(BusyError):
+        train_members([member], [path])
+    let_go = time.monotonic() + 0.3
+    threading.Timer(0.3, holder.let_go.set).start()
+    train_members([member], [path], resume=True, shared=True)
+    assert time.monotonic() >= let_go
+    holder.join(30)
+    assert holder.exitcode == 0
     assert not is_being_written(path)
     # Seen before the lock is taken as missing, and under it as complete: it is left alone.
     before = (path / "provenance.json").stat().st_mtime_ns

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,24 +17,6 @@ from sim.errors import BusyError
 from sim.runs.files import is_being_written, only_writer
 from tests.sim.conftest import small
 from theory import InputError
-
-
-def _hold(path: Path, held: Any) -> None:
-    with only_writer(path):
-        held.set()
-        signal.pause()
-
-
-@pytest.fixture
-def holder(forked: Any, tmp_path: Path) -> Iterator[Any]:
-    """A process that holds the lock of the run that ``small()`` makes in ``tmp_path``."""
-    held = forked.Event()
-    process = forked.Process(target=_hold, args=(tmp_path / "gamma0.8_seed0", held))
-    process.start()
-    assert held.wait(60)
-    yield process
-    process.kill()
-    process.join()
 
 
 def test_a_second_process_is_refused_until_the_first_ends(holder: Any, tmp_path: Path) -> None:
