@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["theory", "sim", "validate"]
 
 
-def python(*arguments: str, cwd: Path, path: tuple[Path, ...] = (ROOT,)) -> subprocess.CompletedProcess[str]:
+def python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run Python as a user does who has the project installed: behind the current folder in the search."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -20,8 +20,8 @@ Tree = dict[str, bytes | None]
 FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
 
 
-def _train(members: list[MemberConfig], out: Path, report: Callable[[Any], None] = lambda _: None) -> None:
-    train_together(members, [out / member.name for member in members], resume=True, report=report)
+def _train(members: list[MemberConfig], out: Path) -> None:
+    train_together(members, [out / member.name for member in members], resume=True)
 
 
 def _contents(out: Path) -> dict[str, dict[str, bytes]]:

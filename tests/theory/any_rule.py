@@ -15,17 +15,9 @@ def affine(key: int, anchors: tuple[int, ...]) -> int:
     return (key * anchors[0] + anchors[1]) % 97
 
 
-def task_of(rule: Any, *, keys: Any = (20, 21, 23, 30), length: int = 4, held_out: Any = ((2, 5),)) -> Task:
-    return Task(
-        keys=keys,
-        n_anchors=2,
-        length=length,
-        vocab_size=130,
-        mappings=[
-            Mapping([1, 2, 5], rule, "own", held_out),
-            Mapping([6, 7], Lookup(40, 50), "memory"),
-        ],
-    )
+def task_of(rule: Any, *, keys: Any = (20, 21, 23, 30)) -> Task:
+    mappings = [Mapping([1, 2, 5], rule, "own", [(2, 5)]), Mapping([6, 7], Lookup(40, 50), "memory")]
+    return Task(keys=keys, n_anchors=2, length=4, vocab_size=130, mappings=mappings)
 
 
 RULES = {

@@ -6,18 +6,17 @@ import pytest
 from theory import find_derivation, theorem_2_terms
 
 
-def anchors_over(n_labels, n_keys):
-    """Two kinds of anchors, half of the tokens each, memory uniform on the first labels; 6 rows."""
-    rng = np.random.default_rng(0)
-    table = np.zeros((6, n_labels))
-    table[:3] = rng.dirichlet(np.ones(n_labels), 3)
+def anchors_over(n_keys):
+    """Two kinds of anchors, half of the tokens each, memory uniform on the first of 8 labels; 6 rows."""
+    table = np.zeros((6, 8))
+    table[:3] = np.random.default_rng(0).dirichlet(np.ones(8), 3)
     table[3:, :n_keys] = 1 / n_keys
     return table, np.full(6, 1 / 6)
 
 
 def test_theorem_2_as_printed(record_error):
     """N_Z = d_m: memory is not driven, and the printed form is the product of the means."""
-    table, shares = anchors_over(8, 8)
+    table, shares = anchors_over(8)
     terms = theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
     assert terms.memory_drive < 1e-15
     assert terms.memory_share < 1e-14
@@ -37,7 +36,7 @@ def test_theorem_2_as_printed(record_error):
 @pytest.mark.parametrize("n_keys", [2, 5, 8])
 def test_what_the_proof_leaves_out(n_keys):
     """Its covariance, token by token; off N_Z = d_m also the drive of memory, √(1/N_Z − 1/d_m) long."""
-    table, shares = anchors_over(8, n_keys)
+    table, shares = anchors_over(n_keys)
     shares = np.array([1, 2, 3, 4, 5, 6]) / 21
     terms = theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
     centred = table - shares @ table

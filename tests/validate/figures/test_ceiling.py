@@ -36,11 +36,11 @@ def best_accuracy(task: Task, seed: int) -> float:
     return counted(population.sequences[table].tolist(), labels[table].tolist())
 
 
-def ordered(label: str, length: int = 4) -> Task:
+def ordered(label: str) -> Task:
     """Return a task with three anchors, a rule of which two combinations are held out, and a table."""
     own = Mapping((1, 2, 3), Expression(label), "own", [(1, 2, 3), (3, 3, 1)])
     mappings = [own, Mapping((5, 6), Lookup(), "memory")]
-    return Task(keys=range(10, 14), n_anchors=3, length=length, vocab_size=37, mappings=mappings)
+    return Task(keys=range(10, 14), n_anchors=3, length=4, vocab_size=37, mappings=mappings)
 
 
 @pytest.mark.parametrize("task", [EMB_MLP, WINDOW])
