@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from tests.test_imports import PACKAGES, ROOT
 
@@ -29,22 +28,16 @@ NO_ARGUMENTS = {
 }
 
 
-def _trees() -> Iterator[tuple[str, ast.AST]]:
-    for package in PACKAGES:
-        for file in sorted((ROOT / package).rglob("*.py")):
-            yield str(file.relative_to(ROOT)), ast.parse(file.read_text())
-
-
 def test_the_argument_comes_first() -> None:
     names, calls = set(NO_ARGUMENTS), []
-    for file, tree in _trees():
-        for node in ast.walk(tree):
+    for file in (file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))):
+        for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.arg):
                 names.add(node.arg)
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 names.add(node.target.id)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS:
-                calls.append((f"{file}:{node.lineno}", node.args[:2]))
+                calls.append((f"{file.relative_to(ROOT)}:{node.lineno}", node.args[:2]))
     wrong = []
     for where, (first, second) in calls:
         if isinstance(first, ast.Constant):

@@ -40,23 +40,18 @@ def errors(
     return found
 
 
-def check_slopes(vocab_size: int, n: int, length: int, n_layers: int) -> None:
-    sequences = corpus(vocab_size, n, length)
-    terms = corpus_associations(sequences, vocab_size)
-    rates, steps = [0.002, 0.001], [20, 40]
-    of_rate = [errors(sequences, terms, vocab_size, n_layers, 6, rate) for rate in rates]
+def test_the_errors_are_of_order_two_three_and_five() -> None:
+    sequences = corpus(30, 30, 9)
+    terms = corpus_associations(sequences, 30)
+    of_rate = [errors(sequences, terms, 30, 2, 6, rate) for rate in (0.002, 0.001)]
     assert max(relative for _, relative in of_rate[1]) < 1e-3
-    of_steps = [errors(sequences, terms, vocab_size, n_layers, s, 1e-3) for s in steps]
+    of_steps = [errors(sequences, terms, 30, 2, steps, 1e-3) for steps in (20, 40)]
     for i, order in enumerate(ORDERS):
         in_rate = np.log2(of_rate[0][i][0] / of_rate[1][i][0])
         in_steps = np.log2(of_steps[1][i][0] / of_steps[0][i][0])
         assert in_rate == pytest.approx(order, abs=0.02), NAMES[i]
         # Binomial coefficients are not yet powers of s at 20 steps.
         assert in_steps == pytest.approx(order, abs=0.25), NAMES[i]
-
-
-def test_the_errors_are_of_order_two_three_and_five() -> None:
-    check_slopes(vocab_size=30, n=30, length=9, n_layers=2)
 
 
 def test_the_errors_stay_below_the_published_bounds() -> None:

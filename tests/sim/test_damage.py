@@ -103,11 +103,3 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
     (run,) = train(small(), folder.parent, resume=True)
     assert run.metrics == Run.open(made).metrics
     assert (run.snapshot(4)["W_emb"] == Run.open(made).snapshot(4)["W_emb"]).all()
-
-
-def test_strangers_among_snapshots_and_checkpoints_are_ignored(folder: Path) -> None:
-    change(folder / "provenance.json", status="interrupted")
-    for stranger in ("checkpoints/step_abc.safetensors", "snapshots/epoch_-1.safetensors", "snapshots/x"):
-        (folder / stranger).write_text("years of work")
-    assert train(small(), folder.parent, resume=True)[0].snapshot_epochs == (0, 2, 4)
-    assert (folder / "checkpoints/step_abc.safetensors").read_text() == "years of work"

@@ -15,7 +15,6 @@ from sim import MemberConfig, attention_pattern, build, emb_mlp, forward_cache, 
 from sim.models.base import model_of
 from sim.models.transformer import transformer
 from tests.sim.conftest import SMALL_TASK, small_member
-from tests.sim.plain_losses import member_losses
 from tests.sim.plain_transformer import SIGMA, plain_forward
 from theory import InputError, OneLayerParameters, attention_logit_std, one_layer_logits
 
@@ -136,21 +135,6 @@ def test_no_place_sees_what_comes_later(tokens: list[int], place: int) -> None:
     logits = transformer(parameters, pair, config.model, every_position=True)[0]  # type: ignore[arg-type]
     assert torch.equal(logits[0, :place], logits[1, :place])
     assert not torch.equal(logits[0, place], logits[1, place])
-
-
-def test_next_token_loss_is_the_mean_over_all_places() -> None:
-    config, parameters = _parameters(SMALL | {"loss": "next-token"})
-    labels = torch.tensor([[30, 31], [32, 33]])
-    found = member_losses(parameters, TOKENS, labels, config.model)
-    logits = forward_cache(parameters, TOKENS, config.model)["logits"].numpy()  # type: ignore[arg-type]
-    for m in range(2):
-        terms = []
-        for b in range(2):
-            targets = [*TOKENS[m, b, 1:].tolist(), int(labels[m, b])]
-            for place, target in enumerate(targets):
-                row = logits[m, b, place]
-                terms.append(np.log(np.exp(row).sum()) - row[target])
-        assert float(found[m]) == pytest.approx(np.mean(terms), rel=1e-12)
 
 
 @pytest.mark.statistical

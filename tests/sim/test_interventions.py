@@ -24,21 +24,14 @@ from theory.arrays import FloatArray
 
 @given(st.integers(0, 10_000))
 def test_shuffling_permutes_within_each_combination(seed: int) -> None:
-    task = Task(
-        keys=range(20, 25),
-        reasoning_anchors=[1, 2],
-        memory_anchors=[4, 5],
-        n_anchors=1,
-        length=2,
-        vocab_size=40,
-    )
+    task = small_member().build_task()
     population = enumerate_population(task)
     labels = labels_of(task, population, draw_tables(task, np.random.default_rng(seed)))
     found = shuffled_within_combinations(population, labels, np.random.default_rng(seed))
-    for mapping in range(2):
-        for combination in range(2):
+    for mapping, of_mapping in enumerate(task.mappings):
+        for combination in range(task.n_combinations(of_mapping)):
             own = (population.mapping == mapping) & (population.combination == combination)
-            assert own.sum() == 5
+            assert own.sum() == 6
             assert sorted(found[own]) == sorted(labels[own])
 
 

@@ -31,6 +31,8 @@ def _is_refused(folder: Path, words: str, **options: bool) -> None:
     [
         "NOTES.md",
         "snapshots/mine.safetensors",
+        "snapshots/epoch_-1.safetensors",
+        "checkpoints/step_abc.safetensors",
         "sub/thesis.tex",
         ".gitignore",
         ".thesis.json.20261123",
@@ -42,7 +44,7 @@ def test_a_users_file_in_a_run_stays(name: str, folder: Path) -> None:
     (folder / name).write_text("years of work")
     _is_refused(folder, Path(name).name, overwrite=True)
     change(folder / "provenance.json", status="interrupted")
-    assert train(small(), folder.parent, resume=True)
+    assert train(small(), folder.parent, resume=True)[0].snapshot_epochs == (0, 2, 4)
     assert (folder / name).read_text() == "years of work"
 
 

@@ -55,43 +55,35 @@ def distribution(rule):
     return theory.label_distribution(Task(mappings=[Mapping([1, 2, 3], rule)], **ENTRIES), 1)
 
 
-LIMITS = {
+SAMPLE = [[1, 2], [2, 1], [3, 3]], [0, 0, 0]
+COUNTS = theory.corpus_counts([[0, 1]], 4)
+LIMITS = [
     # Keys, two places for a noise token and the window, and all combinations.
-    "task.population._MAX_SEQUENCES": (4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
-    "labels.sampled._MAX_DRAWN": (30, lambda: drawn(10)),
-    "labels.counts._MAX_ENTRIES": (
-        2 * 7,
-        lambda: theory.count_sample([[1, 2], [2, 1], [3, 3]], [0, 0, 0], 7),
+    ("task.population._MAX_SEQUENCES", 4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
+    ("labels.sampled._MAX_DRAWN", 30, lambda: drawn(10)),
+    ("labels.counts._MAX_ENTRIES", 2 * 7, lambda: theory.count_sample(*SAMPLE, 7)),
+    # Bags of keys and of anchors, each of the two over the vocabulary.
+    (
+        "labels.counts._MAX_ENTRIES",
+        comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40,
+        lambda: theory.count_population(TASK),
     ),
-    "task.rules.tables._MAX_TABLE": (4 * 4, lambda: theory.draw_tables(TASK, np.random.default_rng(0))),
-    "task.domain.MAX_ENTRIES": (4 * 9, lambda: distribution(OWN)),
-    "corpus.operators.LARGEST_MATRIX": (
-        4,
-        lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4))),
-    ),
-    "task.task.MOST_TOKENS": (3, lambda: distribution(Sum())),
-    "task.task.MOST_ANCHORS": (2, lambda: distribution(Sum())),
-    "task.mapping._MAX_NAME": (9, lambda: Mapping([1], Sum(), "nine sign")),
-}
+    ("task.rules.tables._MAX_TABLE", 4 * 4, lambda: theory.draw_tables(TASK, np.random.default_rng(0))),
+    ("task.domain.MAX_ENTRIES", 4 * 9, lambda: distribution(OWN)),
+    ("corpus.operators.LARGEST_MATRIX", 4, lambda: theory.as_matrix(theory.bigram_operator(COUNTS))),
+    ("task.task.MOST_TOKENS", 3, lambda: distribution(Sum())),
+    ("task.task.MOST_ANCHORS", 2, lambda: distribution(Sum())),
+    ("task.mapping._MAX_NAME", 9, lambda: Mapping([1], Sum(), "nine sign")),
+]
 
 
-@pytest.mark.parametrize("constant", LIMITS)
-def test_limits_of_size_are_exact(constant, monkeypatch):
-    most, call = LIMITS[constant]
+@pytest.mark.parametrize(("constant", "most", "call"), LIMITS)
+def test_limits_of_size_are_exact(constant, most, call, monkeypatch):
     monkeypatch.setattr(f"theory.{constant}", most - 1)
     with pytest.raises(theory.InputError):
         call()
     monkeypatch.setattr(f"theory.{constant}", most)
     call()
-
-
-def test_a_population_is_reduced_up_to_a_limit(monkeypatch):
-    """Bags of keys and of anchors, each of the two over the vocabulary."""
-    monkeypatch.setattr("theory.labels.counts._MAX_ENTRIES", comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40)
-    theory.count_population(TASK)
-    monkeypatch.setattr("theory.labels.counts._MAX_ENTRIES", comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40 - 1)
-    with pytest.raises(theory.InputError):
-        theory.count_population(TASK)
 
 
 def test_a_function_is_kept_as_labels_up_to_a_limit(monkeypatch):

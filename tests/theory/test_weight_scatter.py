@@ -25,18 +25,12 @@ from theory.flows.weight_scatter import CurvatureFactors, WeightScatter, curvatu
 from theory.integrate.trajectory import Matrices
 
 
-def variance_of_steps(kept, n, covariance):
-    """Return the variance of Σ kept^(n-1-j) ξ_j for noise of this covariance."""
-    weights = kept ** np.arange(n - 1, -1, -1.0)
-    return float(weights @ covariance @ weights)
-
-
 @pytest.mark.parametrize("decay", [2e-5, 1e-3, 1e-2])
 def test_reshuffled_epochs_against_their_own_recursion(decay, record_error):
     """One direction of curvature λ and noise λ: θ → (1 − ηλ)θ − ηξ, whose ξ add up to zero over K steps."""
     K = 300
-    epoch = (np.eye(K) - 1 / K) * decay
-    exact = variance_of_steps(1 - decay, K, epoch) / (1 - (1 - decay) ** (2 * K))
+    kept = (1 - decay) ** np.arange(K - 1, -1, -1.0)
+    exact = kept @ (np.eye(K) - 1 / K) @ kept * decay / (1 - (1 - decay) ** (2 * K))
     predicted = float(reshuffled_share(np.array(decay * K / 2))) / 2
     error = abs(predicted / exact - 1)
     record_error("scatter of reshuffled batches", error)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from sim import Run, RunConfig, train
 from sim.runs.run import find_runs
@@ -67,10 +68,7 @@ def losses(runs: list[Run]) -> list[Any]:
 def test_from_task_to_verdict(tmp_path: Path, cli: Cli) -> None:
     task_file, config = tmp_path / "task.toml", tmp_path / "config.toml"
     task_file.write_text(TEXT.format(rule=RULE))
-    config.write_text(
-        'task = "task.toml"\ninit_rates = [0.8]\nseeds = [0, 1]\n[model]\nd_m = 16\nd_f = 16\n'
-        "[training]\nepochs = 2\nbatch_size = 50\nsnapshot_epochs = [1]\n"
-    )
+    config.write_text(tomli_w.dumps({"task": "task.toml"} | CONFIG))
     predicted = cli("predict", str(task_file), "--json").json()
     counted = np.bincount(
         [function(z, c) for z in range(30, 40) for b in range(1, 6) for c in ((3, b), (b, 3)) if c != (2, 3)],

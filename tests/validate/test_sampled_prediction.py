@@ -21,7 +21,6 @@ from theory import (
     off_diagonal,
     sample_labels,
 )
-from theory.arrays import FloatArray
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 from validate.prediction import Prediction
@@ -53,10 +52,6 @@ def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
         Mapping((10, 11), Lookup(), "memory"),
     ]
     return Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
-
-
-def mean_pair(matrix: FloatArray) -> float:
-    return float(off_diagonal(matrix).mean())
 
 
 def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int) -> list[Prediction]:
@@ -138,7 +133,8 @@ def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pyt
         means = np.array([off_diagonal(drawn.cosines["own"][name]).mean() for drawn in draws])
         error = means.std(ddof=1) / np.sqrt(len(means))
         assert abs(means.mean() - exact) < 3.5 * error, name
-        stated = [d.statistics.cosines["own"][name].over(mean_pair).standard_error for d in draws]
+        cosines = [drawn.statistics.cosines["own"][name] for drawn in draws]
+        stated = [each.over(lambda m: float(off_diagonal(m).mean())).standard_error for each in cosines]
         assert 0.5 < np.mean(stated) / means.std(ddof=1) < 2, name
     assert np.mean(plain) < off_diagonal(wanted[UNIFORM]).mean() - 10 * np.std(plain) / np.sqrt(len(plain))
     norms = np.array([drawn.tokens[0].norm2 for drawn in draws])

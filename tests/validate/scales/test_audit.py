@@ -38,26 +38,6 @@ def uniform(tensor: torch.Tensor, half: float) -> None:
     nn.init.uniform_(tensor, -half, half, torch.Generator().manual_seed(1))
 
 
-def fixed_positions(model: Language) -> None:
-    model.register_buffer("pe", torch.sin(torch.arange(12.0 * WIDTH)).reshape(12, WIDTH))
-
-
-def own_positions(model: Language) -> None:
-    model.pos_embed = nn.Parameter(torch.randn(1, 12, WIDTH))
-
-
-def untrainable(model: Language) -> None:
-    model.layers[0].c_fc.weight.requires_grad_(False)
-
-
-def one_of_three(model: Language) -> None:
-    redraw(model.layers[1].attention.in_proj_weight[WIDTH : 2 * WIDTH], 2 * WIDTH**-RATE)
-
-
-def coarse_norm(model: Language) -> None:
-    model.layers[0].ln_1.eps = 1e-2
-
-
 FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
     "a bias at torch's default": (lambda m: uniform(m.layers[0].c_fc.bias, WIDTH**-0.5),
         "layers.0.c_fc.bias", "bias", "torch's default"),
@@ -66,7 +46,8 @@ FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
     "packed projections with the fan-in of all three": (
         lambda m: redraw(m.layers[0].attention.in_proj_weight, (3 * WIDTH) ** -RATE),
         "layers.0.attention.in_proj_weight", "rate", "all packed matrices together"),
-    "one of three packed projections": (one_of_three,
+    "one of three packed projections": (
+        lambda m: redraw(m.layers[1].attention.in_proj_weight[WIDTH : 2 * WIDTH], 2 * WIDTH**-RATE),
         "layers.1.attention.in_proj_weight", "rate", "packed matrices have"),
     "a map with the wrong axis": (lambda m: redraw(m.layers[0].c_fc.weight, (4 * WIDTH) ** -RATE),
         "layers.0.c_fc.weight", "rate", "its other axis"),
@@ -80,16 +61,20 @@ FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
         "wte.weight", "rate", "of the vocabulary"),
     "positions at torch's default": (lambda m: redraw(m.wpe.weight, 1.0),
         "wpe.weight", "positions", "N(0, 1)"),
-    "fixed positions": (fixed_positions, "pe", "positions", "times the embedding's"),
-    "positions of your own": (own_positions, "pos_embed", "positions", "fan-in not known"),
+    "fixed positions": (lambda m: m.register_buffer("pe", torch.sin(torch.arange(12.0 * WIDTH)).view(12, -1)),
+        "pe", "positions", "times the embedding's"),
+    "positions of your own": (
+        lambda m: m.register_parameter("pos_embed", nn.Parameter(torch.randn(1, 12, WIDTH))),
+        "pos_embed", "positions", "fan-in not known"),
     "a matrix of zeros": (lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
         "layers.0.c_proj.weight", "constant", "all its entries"),
     "a gain": (lambda m: nn.init.constant_(m.layers[0].ln_2.weight, 2),
         "layers.0.ln_2.weight", "norm", "2"),
     "a norm's bias": (lambda m: nn.init.constant_(m.layers[0].ln_2.bias, 0.3),
         "layers.0.ln_2.bias", "norm", "0.3"),
-    "a large ε": (coarse_norm, "layers.0.ln_1", "epsilon", "short"),
-    "a frozen matrix": (untrainable, "layers.0.c_fc.weight", "frozen", "no gradient"),
+    "a large ε": (lambda m: setattr(m.layers[0].ln_1, "eps", 1e-2), "layers.0.ln_1", "epsilon", "short"),
+    "a frozen matrix": (lambda m: m.layers[0].c_fc.weight.requires_grad_(False),
+        "layers.0.c_fc.weight", "frozen", "no gradient"),
 }  # fmt: skip
 
 

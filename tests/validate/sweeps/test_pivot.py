@@ -122,11 +122,6 @@ def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], t
     assert Cell(values, 2).text(full=True) == full
 
 
-def of_seeds(values: dict[int, float]) -> Measure:
-    """A measure that gives each seed's run a value."""
-    return Measure("made up", lambda run: values[run.config.seed], ())
-
-
 @pytest.mark.parametrize(
     ("values", "left_out", "n", "has_interval"),
     [
@@ -146,7 +141,8 @@ def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
     members: dict[Any, MemberConfig],
 ) -> None:
     runs = [(config, [line(0, range(6))]) for at, config in members.items() if at not in left_out]
-    cell = pivot_of(runs, of_seeds(values), "init_rate", "optimizer").cells[0][0]
+    measure = Measure("made up", lambda run: values[run.config.seed], ())
+    cell = pivot_of(runs, measure, "init_rate", "optimizer").cells[0][0]
     assert (cell.seeds, cell.low is not None, cell.high is not None) == (n, has_interval, has_interval)
     assert ("[–]" in cell.text(full=True)) is not has_interval
 
