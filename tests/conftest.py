@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import multiprocessing
 import os
 from collections.abc import Callable, Generator
@@ -159,10 +160,16 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def record_error(request: pytest.FixtureRequest) -> Callable[[str, float], None]:
-    """Remember the largest error seen for an equation, for the table in docs/equations.md."""
+def record_error(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Remember the largest error seen for equations, for docs/equations.md; each has to be below a bound."""
     errors, file = request.config.stash[_ERRORS], request.path.relative_to(request.config.rootpath)
-    return lambda equation, error: add(errors, equation, file.as_posix(), error)
+
+    def record(equations: str | tuple[str, ...], error: float, below: float = math.inf) -> None:
+        for equation in [equations] if isinstance(equations, str) else equations:
+            add(errors, equation, file.as_posix(), error)
+        assert error < below, equations
+
+    return record
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -18,7 +18,7 @@ from tests.sim.conftest import SMALL_TASK, small_member
 from tests.sim.plain_transformer import SIGMA, plain_forward
 from theory import InputError, OneLayerParameters, attention_logit_std, one_layer_logits
 
-Record = Callable[[str, float], None]
+Record = Callable[..., None]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
 TOKENS = torch.tensor([[[1, 20, 5], [7, 7, 7]], [[25, 3, 2], [4, 6, 21]]])
 ONE_LAYER = {
@@ -104,9 +104,7 @@ def test_definition_2_is_that_of_the_theory(activation: str, record_error: Recor
     for m in range(2):
         theirs = OneLayerParameters(**{a: parameters[b][m].numpy() for a, b in ONE_LAYER.items()})
         expected = one_layer_logits(theirs, TOKENS[m].numpy(), activation=activation)  # type: ignore[arg-type]
-        error = np.abs(found[m].numpy() - expected).max() / np.abs(expected).max()
-        record_error("eq. 9", error)
-        assert error < 1e-13
+        record_error("eq. 9", np.abs(found[m].numpy() - expected).max() / np.abs(expected).max(), below=1e-13)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])

@@ -85,17 +85,14 @@ def test_lemma_3_and_4_equal_autograd(name, activation, record_error):
         ("Lemma 3", lemma3_flow(*of_labels, activation=name), embedding),
         ("Lemma 4", lemma4_flow(*of_labels, activation=name), value),
     ):
-        error = np.abs(found - wanted).max()
-        assert error < 1e-10
-        record_error(equation, error)
+        record_error(equation, np.abs(found - wanted).max(), below=1e-10)
 
 
 def test_exact_drive_equals_autograd_at_vanishing_embeddings(record_error):
     p = random_parameters(2, embedding=0.0)
     observed = autograd_flow(p)[1]
     exact = transformer_drive(C, C_LAST, 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
-    assert np.abs(exact - observed).max() < 1e-10
-    record_error("eq. 28", np.abs(exact - observed).max())
+    record_error("eq. 28", np.abs(exact - observed).max(), below=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,5 +122,4 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
         predicted = value_drive(p.W_emb, C, 5, p.W_f1 @ p.W_f2, p.W_O)
         errors.append(relative(predicted, autograd_flow(p)[2]))
     assert fit_exponent(SCALES, errors).value == pytest.approx(1, abs=0.02)
-    assert errors[0] < 1e-3
-    record_error("eq. 38", errors[0])
+    record_error("eq. 38", errors[0], below=1e-3)

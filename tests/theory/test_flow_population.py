@@ -21,8 +21,7 @@ def test_lemma_2_is_the_gradient_of_the_real_model(activation, length, record_er
     truth = TorchModel(initial, activation).descent(*example.training)
     ours = population_field(example.population, activation)(initial.matrices)
     errors = [relative(a, b) for a, b in zip(ours, truth, strict=True)]
-    record_error("Lemma 2", errors[0])
-    record_error("eq. 19", errors[0])
+    record_error(("Lemma 2", "eq. 19"), errors[0])
     assert max(errors) < GRADIENT_ROUNDING
 
 

@@ -18,7 +18,7 @@ from theory import (
     token_label_matrix,
 )
 
-Record = Callable[[str, float], None]
+Record = Callable[..., None]
 
 
 def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
@@ -26,15 +26,11 @@ def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
     task = Task.paper()
     keys = np.zeros(200)
     keys[21:121] = 0.01
-    worst = np.abs(label_distribution(task, 4) - keys).max()
-    record_error("eq. 7", worst)
-    assert worst < 1e-15
+    record_error("eq. 7", np.abs(label_distribution(task, 4) - keys).max(), below=1e-15)
     for s in task.reasoning_anchors:
         i = np.arange(200)
         ways = np.clip(np.minimum(i - (s + 21 + 11) + 1, (s + 120 + 20) - i + 1), 0, 10)
-        worst = np.abs(label_distribution(task, s) - ways / 1000).max()
-        record_error("eq. 8", worst)
-        assert worst < 1e-15
+        record_error("eq. 8", np.abs(label_distribution(task, s) - ways / 1000).max(), below=1e-15)
         moved = np.allclose(
             label_distribution(task, s), label_distribution(task, s, held_out=True), atol=1e-15
         )
@@ -68,5 +64,4 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
     labels = labels_of(task, population, [None])
     found = token_label_matrix(population.sequences[train], labels[train], 50)
     worst = np.abs(found - expected_token_label_matrix(task, held_out=True)).max()
-    record_error("eq. 23-25", worst)
-    assert worst < 1e-15
+    record_error("eq. 23-25", worst, below=1e-15)

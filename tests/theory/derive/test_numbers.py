@@ -48,8 +48,7 @@ def test_lemma_2_is_the_gradient_of_the_network(record_error: Record) -> None:
         for s in range(D)
     ]
     error = relative(np.array(made), population_field(POPULATION, TANH)(WEIGHTS.matrices).W_emb)
-    record_error("Lemma 2", error)
-    assert error < 1e-12
+    record_error("Lemma 2", error, below=1e-12)
 
 
 def test_prop_1_starts_from_the_network_of_definition_1() -> None:
@@ -75,9 +74,7 @@ def test_prop_1_is_the_frozen_direction(record_error: Record) -> None:
         ratio = COUNTS[:, s].mean()
         law = (COUNTS[:, s] @ LABELS / N / ratio)[None]
         leading = formula("prop 1")(ratio, law, WEIGHTS.W1, WEIGHTS.W2, D)[0]
-        for equation in ("Prop. 1", "eq. 4"):
-            record_error(equation, relative(leading, wanted[s]))
-        assert relative(leading, wanted[s]) < 1e-12
+        record_error(("Prop. 1", "eq. 4"), relative(leading, wanted[s]), below=1e-12)
 
 
 SMALL = Task(
@@ -111,9 +108,8 @@ def test_corollaries_are_the_frozen_flow(name: str, token: int, task: Task, reco
     error = relative(
         made[0], theory.frozen_direction(theory.expected_token_label_matrix(task), initial)[token]
     )
-    record_error("Cor. 1" if name == "cor 1" else "Cor. 2", error)
-    record_error("eq. 26" if name == "cor 1" else "eq. 27", error)
-    assert error < 1e-12
+    equations = ("Cor. 1", "eq. 26") if name == "cor 1" else ("Cor. 2", "eq. 27")
+    record_error(equations, error, below=1e-12)
 
 
 @pytest.mark.parametrize("rung", ["coupled", "linearised", "population"])
@@ -200,9 +196,7 @@ def test_a_keys_distribution_is_the_numeric_one(q: int, length: int, record_erro
     for token in (21, 60):
         made = [formula("key distribution")(i, token, 21, 11, 40, 6, q, length) for i in range(130)]
         error = float(np.abs(made - theory.label_distribution(task, token)).max())
-        for number in (23, 24, 25):
-            record_error(f"eq. {number}", error)
-        assert error < 1e-12
+        record_error(("eq. 23", "eq. 24", "eq. 25"), error, below=1e-12)
 
 
 @given(
@@ -224,10 +218,9 @@ def test_cosine_is_that_of_eq_14(record_error: Record) -> None:
     tokens = list(PAPER.reasoning_anchors)
     made = formula("cosine")(1.0, np.sqrt(6), np.subtract.outer(tokens, tokens), 200)
     error = float(np.abs(made - theory.cosine_matrix(theory.eq14_embedding(PAPER, tokens))).max())
-    record_error("eq. 14", error)
     # s = 11 stands 11 coordinates from the edge. Of a single Gaussian erfc(11/√12)/2 = 4e-6 is lost; its
     # weight 2·√(2π)σ/d over the square 4.28 makes that 5e-8 at most.
-    assert error < 5e-8
+    record_error("eq. 14", error, below=5e-8)
     assert made[4, 9] == pytest.approx(0.344, abs=5e-4)
 
 
@@ -235,9 +228,7 @@ def test_theorem_1_is_the_numeric_embedding(record_error: Record) -> None:
     given = 15, 21, 11, 100, 10, 2, 0.5, theory.token_ratio(PAPER, 15), 9, 200
     wanted = theory.gaussian_embedding(PAPER, [15], learning_rate=0.5)[0]
     error = relative(formula("theorem 1")(np.arange(200), *given), wanted)
-    for key in ("Theorem 1", "eq. 12"):
-        record_error(key, error)
-    assert error < 1e-12
+    record_error(("Theorem 1", "eq. 12"), error, below=1e-12)
 
 
 def test_leading_order_of_bound_13_is_the_numeric_one(record_error: Record) -> None:
@@ -249,8 +240,7 @@ def test_leading_order_of_bound_13_is_the_numeric_one(record_error: Record) -> N
     moments = shape.C1, shape.sigma_P, shape.skewness, shape.excess_kurtosis
     made = formula("eq 13")(*moments, 420, 0.7, -ndtri(0.1 / 20))
     error = abs(made / (bound.shape_leading + bound.noise_leading) - 1)
-    record_error("eq. 13, leading order", error)
-    assert error < 1e-12
+    record_error("eq. 13, leading order", error, below=1e-12)
 
 
 # The one-layer Transformer.
@@ -286,15 +276,10 @@ def test_lemmas_3_and_4_are_the_numeric_flows(record_error: Record) -> None:
             formula("lemma 3")(counts[i], float(last[i]), 5, *rows[i], *MATRICES)
             for i in np.flatnonzero(counts)
         ]
-        error = relative(np.sum(shares, axis=0)[0] / len(few), wanted[token])
-        record_error("Lemma 3", error)
-        assert error < 1e-12
+        record_error("Lemma 3", relative(np.sum(shares, axis=0)[0] / len(few), wanted[token]), below=1e-12)
     right = MODEL.W_f1, MODEL.W_f2, MODEL.W_O
     made = np.mean([formula("lemma 4")(X[[i]].mean(1), *row, *right) for i, row in enumerate(rows)], axis=0)
-    error = relative(made, theory.lemma4_flow(model, few, labels))
-    for equation in ("Lemma 4", "eq. 35"):
-        record_error(equation, error)
-    assert error < 1e-12
+    record_error(("Lemma 4", "eq. 35"), relative(made, theory.lemma4_flow(model, few, labels)), below=1e-12)
 
 
 def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: Record) -> None:
@@ -308,9 +293,7 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
         laws = (f(SEVEN, token)[None] for f in (theory.label_distribution, theory.last_position_distribution))
         law, last = laws
         error = relative(formula("eq 29")(ratio, law, share, last, 5, *MATRICES, D)[0], exact[token])
-        for number in (28, 29):
-            record_error(f"eq. {number}", error)
-        assert error < 1e-12
+        record_error(("eq. 28", "eq. 29"), error, below=1e-12)
         assert formula("rho key" if kind == "key" else "rho anchor")(5, 2) == pytest.approx(share, rel=1e-14)
         np.testing.assert_allclose(formula("all small")(ratio, share, last, D)[0], C_last[token], atol=1e-15)
         if kind == "key":
@@ -320,8 +303,7 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
         given = (ratio, is_key, 4) if memory else (ratio, token, 7, 1, 4, 3, 2)
         number, proposition = (10, "prop 2") if memory else (11, "prop 3")
         error = relative(formula(proposition)(*given, 5, *MATRICES, D)[0], printed[token])
-        record_error(f"eq. {number}", error)
-        assert error < 1e-12
+        record_error(f"eq. {number}", error, below=1e-12)
         extra = (2,) if memory else ()
         assert (
             relative(formula(f"{proposition} exact")(*given, *extra, 5, *MATRICES, D)[0], exact[token])
@@ -329,9 +311,7 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
         )
     made = formula("eq 38")(MODEL.W_emb, C, 5, MODEL.W_f1, MODEL.W_f2, MODEL.W_O)
     error = relative(made, theory.value_drive(MODEL.W_emb, C, 5, W_F, MODEL.W_O))
-    for number in (36, 37, 38):
-        record_error(f"eq. {number}", error)
-    assert error < 1e-12
+    record_error(("eq. 36", "eq. 37", "eq. 38"), error, below=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.8])
@@ -350,5 +330,4 @@ def test_the_matrix_of_theorem_2_is_eq_38_of_the_tasks_own_drives(record_error: 
     right = (W_f + np.eye(200)).T @ W_O.T
     given = 0.3, 9, theory.label_table(PAPER), theory.token_ratios(PAPER)[:, None], right, 200
     error = relative(formula("theorem 2 matrix")(*given), theory.value_drive(0.3 * C, C, 9, W_f, W_O))
-    record_error("Theorem 2, matrix", error)
-    assert error < 1e-12
+    record_error("Theorem 2, matrix", error, below=1e-12)
