@@ -8,18 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import theory
 from tests.bench.products import spread
 from tests.theory.large_task import LARGE
-from theory import (
-    EmbMLPParameters,
-    Task,
-    corpus_counts,
-    count_population,
-    draw_tables,
-    label_distribution,
-    label_table,
-    population_flow,
-)
+from theory import EmbMLPParameters, Task
 
 VOCABULARY, N_TOKENS = 50_257, 1_000_000
 
@@ -36,16 +28,16 @@ def bench_theory(rounds: int = 5) -> dict[str, Any]:
 def calls() -> dict[str, Callable[[], object]]:
     """Return the calls that are timed, with everything that they need at hand."""
     task, rng = Task.paper(length=3), np.random.default_rng(0)
-    population = count_population(task, draw_tables(task, rng))
+    population = theory.count_population(task, theory.draw_tables(task, rng))
     start = EmbMLPParameters.draw(task.vocab_size, d_m=200, d_f=512, init_rate=0.8, rng=rng)
     # Independent Zipf tokens have more distinct pairs than any text: the hardest to count.
     weights = 1 / np.arange(1, VOCABULARY + 1)
     tokens = rng.choice(VOCABULARY, size=N_TOKENS, p=weights / weights.sum())
     texts = np.split(tokens, range(200, N_TOKENS, 200))
     return {
-        "whole label table, paper": lambda: label_table(Task.paper()),
-        "one anchor, q = 200, N_Z = 100 000": lambda: label_distribution(LARGE, 15),
-        "one anchor, exact fractions": lambda: label_distribution(LARGE, 15, exact=True),
-        "population flow to Σ learning rate 1": lambda: population_flow(population, start, [0.0, 1.0]),
-        f"counting {N_TOKENS:,} tokens of {VOCABULARY:,}": lambda: corpus_counts(texts, VOCABULARY),
+        "whole label table, paper": lambda: theory.label_table(Task.paper()),
+        "one anchor, q = 200, N_Z = 100 000": lambda: theory.label_distribution(LARGE, 15),
+        "one anchor, exact fractions": lambda: theory.label_distribution(LARGE, 15, exact=True),
+        "population flow to Σ learning rate 1": lambda: theory.population_flow(population, start, [0.0, 1.0]),
+        f"counting {N_TOKENS:,} tokens of {VOCABULARY:,}": lambda: theory.corpus_counts(texts, VOCABULARY),
     }

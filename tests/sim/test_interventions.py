@@ -7,26 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import theory
 from sim import Trainer
 from sim.data.dataset import shuffled_within_combinations
 from tests.sim.conftest import small, small_member
-from theory import (
-    Task,
-    cosine_matrix,
-    draw_tables,
-    enumerate_population,
-    label_table,
-    labels_of,
-    token_ratios,
-)
+from theory import Task
 from theory.arrays import FloatArray
 
 
 @given(st.integers(0, 10_000))
 def test_shuffling_permutes_within_each_combination(seed: int) -> None:
     task = small_member().build_task()
-    population = enumerate_population(task)
-    labels = labels_of(task, population, draw_tables(task, np.random.default_rng(seed)))
+    population = theory.enumerate_population(task)
+    labels = theory.labels_of(task, population, theory.draw_tables(task, np.random.default_rng(seed)))
     found = shuffled_within_combinations(population, labels, np.random.default_rng(seed))
     for mapping, of_mapping in enumerate(task.mappings):
         for combination in range(task.n_combinations(of_mapping)):
@@ -38,8 +31,8 @@ def test_shuffling_permutes_within_each_combination(seed: int) -> None:
 def test_shuffled_labels_have_no_memory_of_their_keys() -> None:
     """Of a sum's labels, all different, a random permutation leaves one in its place, with variance one."""
     task = Task(keys=range(20, 25), reasoning_anchors=[1, 2], n_anchors=1, length=2, vocab_size=40)
-    population = enumerate_population(task)
-    labels = labels_of(task, population, draw_tables(task, np.random.default_rng(0)))
+    population = theory.enumerate_population(task)
+    labels = theory.labels_of(task, population, theory.draw_tables(task, np.random.default_rng(0)))
     draws, n = 200, task.n_combinations(task.mappings[0])
     left = [
         (shuffled_within_combinations(population, labels, np.random.default_rng(seed)) == labels).sum()
@@ -55,11 +48,11 @@ def test_a_predicted_embedding_has_the_label_distributions_angles(width: int) ->
     member = small_member(model=model, dtype="float64", init_rates=[0.6])
     task = member.build_task()
     W_emb = Trainer([member]).parameters["W_emb"][0].numpy()
-    ratios, table = token_ratios(task, held_out=True), label_table(task, held_out=True)
+    ratios, table = theory.token_ratios(task, held_out=True), theory.label_table(task, held_out=True)
     expected = ratios[:, None] * (table - ratios @ table / ratios.sum())
     tokens = [*task.anchors, *task.keys]
     np.testing.assert_allclose(
-        cosine_matrix(W_emb[tokens]), cosine_matrix(expected[tokens]), rtol=0, atol=1e-12
+        theory.cosine_matrix(W_emb[tokens]), theory.cosine_matrix(expected[tokens]), rtol=0, atol=1e-12
     )
     assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
 

@@ -7,18 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from theory import (
-    IDENTITY,
-    TANH,
-    Activation,
-    CountPopulation,
-    EmbMLPParameters,
-    Task,
-    count_population,
-    draw_tables,
-    enumerate_population,
-    labels_of,
-)
+import theory
+from theory import IDENTITY, TANH, Activation, CountPopulation, EmbMLPParameters, Task
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
 BENT = Activation(
@@ -66,12 +56,12 @@ class Example:
 
 def small_example(length: int = 3) -> Example:
     task = small_task(length)
-    tables = draw_tables(task, np.random.default_rng(0))
-    everything = enumerate_population(task)
-    labels = labels_of(task, everything, tables)
+    tables = theory.draw_tables(task, np.random.default_rng(0))
+    everything = theory.enumerate_population(task)
+    labels = theory.labels_of(task, everything, tables)
     return Example(
         task,
-        count_population(task, tables),
+        theory.count_population(task, tables),
         everything.sequences,
         labels,
         ~everything.held_out,

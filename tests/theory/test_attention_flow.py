@@ -4,23 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+import theory
 from tests.theory.flow_reference import relative
-from theory import (
-    OneLayerParameters,
-    Task,
-    draw_tables,
-    enumerate_population,
-    expected_token_label_matrix,
-    fit_exponent,
-    labels_of,
-    last_position_matrix,
-    lemma3_flow,
-    lemma4_flow,
-    one_layer_logits,
-    paper_transformer_drive,
-    transformer_drive,
-    value_drive,
-)
+from theory import OneLayerParameters, Task
 
 NAMES = ("W_emb", "W_Q", "W_K", "W_V", "W_O", "W_f1", "W_f2")
 KINDS = {"reasoning anchor": 4, "memory anchor": 1, "key": 7}
@@ -38,9 +24,9 @@ TASK = Task(
 
 def population_and_labels():
     """The training population with each sequence's label distribution: exact where the table is random."""
-    population = enumerate_population(TASK)
+    population = theory.enumerate_population(TASK)
     train = ~population.held_out
-    labels = labels_of(TASK, population, draw_tables(TASK, np.random.default_rng(0)))
+    labels = theory.labels_of(TASK, population, theory.draw_tables(TASK, np.random.default_rng(0)))
     distributions = np.eye(22)[labels[train]]
     tables = [i for i, m in enumerate(TASK.mappings) if m.is_table]
     distributions[np.isin(population.mapping[train], tables)] = np.isin(range(22), TASK.keys) / len(TASK.keys)
@@ -48,7 +34,8 @@ def population_and_labels():
 
 
 SEQUENCES, DISTRIBUTIONS = population_and_labels()
-C, C_LAST = expected_token_label_matrix(TASK, held_out=True), last_position_matrix(TASK, held_out=True)
+C = theory.expected_token_label_matrix(TASK, held_out=True)
+C_LAST = theory.last_position_matrix(TASK, held_out=True)
 
 
 def random_parameters(seed, *, embedding, query=1.0):
@@ -81,9 +68,9 @@ def test_lemma_3_and_4_equal_autograd(name, activation, record_error):
     logits, embedding, value = autograd_flow(parameters, activation)
     of_labels = parameters, SEQUENCES, DISTRIBUTIONS
     for equation, found, wanted in (
-        ("eq. 9", one_layer_logits(parameters, SEQUENCES, activation=name), logits),
-        ("Lemma 3", lemma3_flow(*of_labels, activation=name), embedding),
-        ("Lemma 4", lemma4_flow(*of_labels, activation=name), value),
+        ("eq. 9", theory.one_layer_logits(parameters, SEQUENCES, activation=name), logits),
+        ("Lemma 3", theory.lemma3_flow(*of_labels, activation=name), embedding),
+        ("Lemma 4", theory.lemma4_flow(*of_labels, activation=name), value),
     ):
         record_error(equation, np.abs(found - wanted).max(), below=1e-10)
 
@@ -91,7 +78,7 @@ def test_lemma_3_and_4_equal_autograd(name, activation, record_error):
 def test_exact_drive_equals_autograd_at_vanishing_embeddings(record_error):
     p = random_parameters(2, embedding=0.0)
     observed = autograd_flow(p)[1]
-    exact = transformer_drive(C, C_LAST, 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
+    exact = theory.transformer_drive(C, C_LAST, 5, p.W_f1 @ p.W_f2, p.W_V @ p.W_O)
     record_error("eq. 28", np.abs(exact - observed).max(), below=1e-10)
 
 
@@ -102,10 +89,10 @@ def test_exact_form_is_the_limit_and_the_printed_form_is_not(kind, record_error)
         p = random_parameters(6, embedding=scale, query=scale)
         observed = autograd_flow(p)[1][token]
         W_f, W_VO = p.W_f1 @ p.W_f2, p.W_V @ p.W_O
-        exact.append(relative(transformer_drive(C, C_LAST, 5, W_f, W_VO)[token], observed))
-        printed.append(relative(paper_transformer_drive(C, 5, W_f, W_VO)[token], observed))
+        exact.append(relative(theory.transformer_drive(C, C_LAST, 5, W_f, W_VO)[token], observed))
+        printed.append(relative(theory.paper_transformer_drive(C, 5, W_f, W_VO)[token], observed))
     # First order in the embedding, with second-order terms of relative size 1e-2 at the largest scale.
-    assert fit_exponent(SCALES, exact).value == pytest.approx(1, abs=0.02)
+    assert theory.fit_exponent(SCALES, exact).value == pytest.approx(1, abs=0.02)
     assert exact[0] < 1e-3
     # The printed form misses the last position's own weight: its error does not fall with the scale.
     assert min(printed) > 0.01
@@ -119,7 +106,7 @@ def test_value_drive_is_the_limit_of_lemma_4(record_error):
     errors = []
     for scale in SCALES:
         p = random_parameters(8, embedding=scale, query=scale)
-        predicted = value_drive(p.W_emb, C, 5, p.W_f1 @ p.W_f2, p.W_O)
+        predicted = theory.value_drive(p.W_emb, C, 5, p.W_f1 @ p.W_f2, p.W_O)
         errors.append(relative(predicted, autograd_flow(p)[2]))
-    assert fit_exponent(SCALES, errors).value == pytest.approx(1, abs=0.02)
+    assert theory.fit_exponent(SCALES, errors).value == pytest.approx(1, abs=0.02)
     record_error("eq. 38", errors[0], below=1e-3)

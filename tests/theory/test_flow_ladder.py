@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+import theory
 from tests.theory.flow_reference import (
     ACTIVATIONS,
     BENT,
@@ -16,17 +17,7 @@ from tests.theory.flow_reference import (
     slope,
     small_example,
 )
-from theory import (
-    EXACT,
-    TANH,
-    EmbMLPParameters,
-    blow_up_bound,
-    coupled_flow,
-    frozen_direction,
-    frozen_flow,
-    linearised_flow,
-    population_flow,
-)
+from theory import EXACT, TANH, EmbMLPParameters
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -35,14 +26,14 @@ KEEP = ("W_emb", "W1", "W2", "B")
 
 def run(rung: str, initial: EmbMLPParameters, times, **options):
     if rung == "frozen":
-        return frozen_flow(C, initial, times, **options)
+        return theory.frozen_flow(C, initial, times, **options)
     options = {"solver": EXACT, **options}
     if rung == "coupled":
-        return coupled_flow(C, initial, times, **options)
+        return theory.coupled_flow(C, initial, times, **options)
     if rung == "linearised":
-        return linearised_flow(C, S, initial, times, **options)
+        return theory.linearised_flow(C, S, initial, times, **options)
     activation = {"activation": TANH} if rung == "tanh" else {}
-    return population_flow(POPULATION, initial, times, **activation, **options)
+    return theory.population_flow(POPULATION, initial, times, **activation, **options)
 
 
 RUNGS = ("frozen", "coupled", "linearised", "population", "tanh")
@@ -65,7 +56,7 @@ def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
     moved = run(rung, initial, [t]).W_emb[0] - initial.W_emb
     # t times the other matrices' relative speed (1e-6 here), the softmax's ε³ = 1e-9, and rounding:
     # a move of 1e-3·1e-6·0.02 read off weights of 1e-3 keeps five digits.
-    record_error("eq. 5", relative(moved / t, frozen_direction(C, initial)), below=1e-4)
+    record_error("eq. 5", relative(moved / t, theory.frozen_direction(C, initial)), below=1e-4)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
@@ -74,7 +65,7 @@ def test_the_error_of_proposition_1_is_cubic_or_where_the_activation_bends_squar
     for eps in scales:
         weights = parameters(scale=1.0).scaled(eps)
         truth = TorchModel(weights, activation).descent(*example.training)[0]
-        errors.append(relative(frozen_direction(C, weights), truth))
+        errors.append(relative(theory.frozen_direction(C, weights), truth))
     # One further power of a scale near 0.01 with a coefficient up to ten tilts the slope by < 0.1.
     assert slope(scales[1:], errors[1:]) == pytest.approx(2 if activation is BENT else 3, abs=0.1)
     if activation is BENT:
@@ -87,7 +78,7 @@ def test_the_error_of_proposition_1_is_cubic_or_where_the_activation_bends_squar
 @pytest.mark.parametrize("rung", ["linearised", "population", "tanh"])
 def test_the_softmax_rungs_approach_the_coupled_one_with_the_cube_of_the_scale(rung):
     whole = parameters(scale=1.0)
-    dose = 0.5 * blow_up_bound(C, whole)
+    dose = 0.5 * theory.blow_up_bound(C, whole)
     scales = [0.04, 0.08, 0.16]
     errors = []
     for eps in scales:
@@ -120,7 +111,7 @@ def test_linearised_is_the_gradient_flow_of_its_energy(record_error):
         return -(label * B).sum() + (centred * (token @ centred)).sum() / (2 * len(B))
 
     truth = by_autograd(energy, initial, 60.0)
-    flow = linearised_flow(C, S, initial, [60.0], solver=EXACT, keep=KEEP)
+    flow = theory.linearised_flow(C, S, initial, [60.0], solver=EXACT, keep=KEEP)
     for name, expected in zip(KEEP, truth, strict=False):
         record_error("rung 3", relative(flow[name][0], expected), below=1e-7)
 
@@ -130,7 +121,7 @@ def test_losses_along_any_rung_start_at_the_true_loss(rung):
     initial = parameters()
     options = {} if rung == "population" else {"population": POPULATION}
     flow = run(rung, initial, [0.0, 1.0], **options)
-    true = population_flow(POPULATION, initial, [0.0]).losses
+    true = theory.population_flow(POPULATION, initial, [0.0]).losses
     assert {name: values[0] for name, values in flow.losses.items()} == pytest.approx(
         {name: values[0] for name, values in true.items()}
     )

@@ -10,21 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import theory
 from tests.theory.flow_reference import parameters
-from theory import (
-    EmbMLPParameters,
-    Mapping,
-    Sum,
-    Task,
-    answer_accuracy,
-    count_population,
-    enumerate_population,
-    extended_logits,
-    frozen_flow,
-    labels_of,
-    one_mode_answers,
-    population_flow,
-)
+from theory import EmbMLPParameters, Mapping, Sum, Task
 
 TRAIN, TEST = "rule train", "rule test"
 
@@ -38,19 +26,19 @@ def task(held_out, q=2, n_anchors=4, n_keys=6):
 def test_accuracy_is_that_of_every_sequence_by_itself():
     one = task([(1, 3)])
     B = np.random.default_rng(0).standard_normal((45, 45))
-    everything = enumerate_population(one)
-    right = B[everything.sequences].sum(axis=1).argmax(axis=1) == labels_of(one, everything, [None])
-    found = answer_accuracy(count_population(one), B)
+    everything = theory.enumerate_population(one)
+    right = B[everything.sequences].sum(axis=1).argmax(axis=1) == theory.labels_of(one, everything, [None])
+    found = theory.answer_accuracy(theory.count_population(one), B)
     assert found[TEST] == pytest.approx(right[everything.held_out].mean())
     assert found[TRAIN] == pytest.approx(right[~everything.held_out].mean())
 
 
 def test_the_frozen_rung_answers_as_its_closed_form_says(record_error):
-    population = count_population(task([(1, 3)]))
+    population = theory.count_population(task([(1, 3)]))
     C, initial = population.token_label_matrix(), parameters(45, d_m=30, d_f=40)
     readout = initial.W1 @ initial.W2
-    late = frozen_flow(C, initial, [1e9], keep=("B",))["B"][0]
-    found, expected = (answer_accuracy(population, B) for B in (late, C @ readout.T @ readout))
+    late = theory.frozen_flow(C, initial, [1e9], keep=("B",))["B"][0]
+    found, expected = (theory.answer_accuracy(population, B) for B in (late, C @ readout.T @ readout))
     assert found == pytest.approx(expected, abs=1e-12)
     assert found[TRAIN] < 0.5  # The frozen rung alone does not solve sums.
     record_error("held-out: frozen", max(abs(found[name] - expected[name]) for name in found))
@@ -62,17 +50,17 @@ def counts_of(population):
 
 
 def test_trained_logits_fix_the_others_on_an_integrated_rung(record_error):
-    population = count_population(task([(1, 3)]))
+    population = theory.count_population(task([(1, 3)]))
     rows, trained = counts_of(population)
     initial = EmbMLPParameters.draw(45, d_m=12, d_f=16, init_rate=0.6, rng=np.random.default_rng(0))
-    logits = rows @ population_flow(population, initial, [40.0], keep=("B",))["B"][0]
-    extended = extended_logits(rows[trained], logits[trained], rows[~trained])
+    logits = rows @ theory.population_flow(population, initial, [40.0], keep=("B",))["B"][0]
+    extended = theory.extended_logits(rows[trained], logits[trained], rows[~trained])
     assert extended == pytest.approx(logits[~trained], abs=1e-9)
     record_error("held-out: extension", float(np.abs(extended - logits[~trained]).max()))
 
 
 def test_nothing_follows_for_a_token_that_was_never_seen():
-    extended = extended_logits([[1, 1, 0]], [[2.0]], [[2, 2, 0], [1, 0, 0], [0, 0, 1]])
+    extended = theory.extended_logits([[1, 1, 0]], [[2.0]], [[2, 2, 0], [1, 0, 0], [0, 0, 1]])
     assert extended[0, 0] == pytest.approx(4.0)
     assert np.isnan(extended[1:]).all()
 
@@ -89,7 +77,7 @@ HELD_OUT = {
 
 @pytest.mark.parametrize("name", HELD_OUT)
 def test_the_widest_margin_of_a_sum_scores_its_tokens_by_their_values(name, record_error):
-    found = one_mode_answers(count_population(HELD_OUT[name]))
+    found = theory.one_mode_answers(theory.count_population(HELD_OUT[name]))
     record_error("held-out: margin", abs(found.margin - 1 / 5))
     assert found.margin == pytest.approx(1 / 5)  # 1/(N_Z − 1)
     steps = np.diff(found.scores[[1, 2, 3]]), np.diff(found.scores[20:26])
@@ -101,9 +89,9 @@ def test_the_widest_margin_of_a_sum_scores_its_tokens_by_their_values(name, reco
 
 @given(st.sets(st.sampled_from(list(combinations_with_replacement(range(1, 4), 2))), min_size=1, max_size=5))
 def test_a_data_set_is_answered_iff_its_counts_add_nothing_to_the_rank(held_out):
-    population = count_population(task(held_out, n_anchors=3, n_keys=4))
+    population = theory.count_population(task(held_out, n_anchors=3, n_keys=4))
     rows, trained = counts_of(population)
-    found = one_mode_answers(population)
+    found = theory.one_mode_answers(population)
     same_rank = np.linalg.matrix_rank(rows) == np.linalg.matrix_rank(rows[trained])
     assert np.isfinite(found.accuracy[TEST]) == (same_rank and found.margin > 0)
 
@@ -112,18 +100,18 @@ def test_mixed_labels_have_no_one_mode_solution():
     one = Task(
         keys=[5, 6], reasoning_anchors=None, memory_anchors=[1, 2], n_anchors=1, length=2, vocab_size=9
     )
-    population = count_population(one, [np.array([[3, 4], [5, 3]])])
+    population = theory.count_population(one, [np.array([[3, 4], [5, 3]])])
     mixed = replace(population, label_distributions=population.label_distributions / 2 + np.eye(9)[3] / 2)
-    assert one_mode_answers(population).margin == 0  # 3 4 / 5 3 cannot be sorted by a sum,
-    assert one_mode_answers(mixed).margin == 0  # and two labels for one sequence cannot both be right.
+    assert theory.one_mode_answers(population).margin == 0  # 3 4 / 5 3 cannot be sorted by a sum,
+    assert theory.one_mode_answers(mixed).margin == 0  # and two labels for one sequence cannot both be right.
 
 
 @pytest.mark.parametrize("name", ["a middle pair", pytest.param("three anchors", marks=pytest.mark.long)])
 def test_the_integrated_rung_solves_what_the_theorem_says(name):
-    population = count_population(HELD_OUT[name])
+    population = theory.count_population(HELD_OUT[name])
     rng = np.random.default_rng(0)
     initial = EmbMLPParameters(*(0.05 * rng.standard_normal(s) for s in ((45, 10), (10, 12), (12, 45))))
-    path = population_flow(population, initial, np.linspace(0, 600, 61), keep=("B",))
-    found = [answer_accuracy(population, B) for B in path["B"]]
+    path = theory.population_flow(population, initial, np.linspace(0, 600, 61), keep=("B",))
+    found = [theory.answer_accuracy(population, B) for B in path["B"]]
     first = next(row for row in found if row[TRAIN] >= 0.99)
-    assert first[TEST] == pytest.approx(one_mode_answers(population).accuracy[TEST])
+    assert first[TEST] == pytest.approx(theory.one_mode_answers(population).accuracy[TEST])

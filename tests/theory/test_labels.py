@@ -8,15 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import theory
 from tests.theory.large_task import LARGE
-from theory import (
-    Task,
-    enumerate_population,
-    expected_token_label_matrix,
-    label_distribution,
-    labels_of,
-    token_label_matrix,
-)
+from theory import Task
 
 Record = Callable[..., None]
 
@@ -26,22 +20,22 @@ def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
     task = Task.paper()
     keys = np.zeros(200)
     keys[21:121] = 0.01
-    record_error("eq. 7", np.abs(label_distribution(task, 4) - keys).max(), below=1e-15)
+    record_error("eq. 7", np.abs(theory.label_distribution(task, 4) - keys).max(), below=1e-15)
     for s in task.reasoning_anchors:
         i = np.arange(200)
         ways = np.clip(np.minimum(i - (s + 21 + 11) + 1, (s + 120 + 20) - i + 1), 0, 10)
-        record_error("eq. 8", np.abs(label_distribution(task, s) - ways / 1000).max(), below=1e-15)
+        record_error("eq. 8", np.abs(theory.label_distribution(task, s) - ways / 1000).max(), below=1e-15)
         moved = np.allclose(
-            label_distribution(task, s), label_distribution(task, s, held_out=True), atol=1e-15
+            theory.label_distribution(task, s), theory.label_distribution(task, s, held_out=True), atol=1e-15
         )
         assert moved == (s not in (11, 13))
 
 
 def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) -> None:
     start = time.process_time()
-    floats = label_distribution(LARGE, 15)
+    floats = theory.label_distribution(LARGE, 15)
     seconds = time.process_time() - start
-    exact = np.array([float(p) for p in label_distribution(LARGE, 15, exact=True)])
+    exact = np.array([float(p) for p in theory.label_distribution(LARGE, 15, exact=True)])
     assert seconds < 1
     assert exact[exact > 0].min() < 1e-190
     np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=0)
@@ -59,9 +53,9 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
         vocab_size=50,
         held_out=[(1, 3), (2, 2)],
     )
-    population = enumerate_population(task)
+    population = theory.enumerate_population(task)
     train = ~population.held_out
-    labels = labels_of(task, population, [None])
-    found = token_label_matrix(population.sequences[train], labels[train], 50)
-    worst = np.abs(found - expected_token_label_matrix(task, held_out=True)).max()
+    labels = theory.labels_of(task, population, [None])
+    found = theory.token_label_matrix(population.sequences[train], labels[train], 50)
+    worst = np.abs(found - theory.expected_token_label_matrix(task, held_out=True)).max()
     record_error("eq. 23-25", worst, below=1e-15)

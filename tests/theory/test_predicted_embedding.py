@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import theory
 from tests.theory.flow_reference import relative
 from tests.theory.test_learning_curves import BATCH, CLIP, POPULATION, TASK, trained_weights
-from theory import (
-    TANH,
-    AdamSettings,
-    Lookup,
-    Mapping,
-    SGDSettings,
-    Shift,
-    Task,
-    cosine_matrix,
-    off_diagonal,
-    predicted_embedding,
-)
+from theory import TANH, AdamSettings, Lookup, Mapping, SGDSettings, Shift, Task
 from theory.flows.gradient import scores
 from theory.flows.predicted_embedding import learned_set
 
@@ -33,23 +23,25 @@ def test_cosines_at_an_accuracy_are_those_of_training(record_error):
     # Averaged over two epochs: by its scatter a run reaches an accuracy once before its mean does.
     accuracy = np.convolve([scores(POPULATION, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22)
     first = [int(np.argmax(accuracy >= value)) - 11 for value in wanted]
-    found = predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
+    found = theory.predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
     assert found.data_set == TRAINED
     assert found.accuracy == pytest.approx(wanted)
     # One run of 144 sequences in batches of twelve; orders of its batches differ by a fifth.
     assert found.steps == pytest.approx(np.array(first), rel=0.3)
     for W, k in zip(found.W_emb, first, strict=True):
-        start = cosine_matrix(course[0].W_emb[anchors])
-        observed, ours = cosine_matrix(course[k].W_emb[anchors]), cosine_matrix(W[anchors])
-        error, moved = (np.abs(off_diagonal(observed - other)).max() for other in (ours, start))
+        start = theory.cosine_matrix(course[0].W_emb[anchors])
+        observed, ours = theory.cosine_matrix(course[k].W_emb[anchors]), theory.cosine_matrix(W[anchors])
+        error, moved = (np.abs(theory.off_diagonal(observed - other)).max() for other in (ours, start))
         record_error("cosines at an accuracy", float(error))
         assert error < 0.1 < moved
 
 
 def test_an_accuracy_is_where_its_step_is():
-    found = predicted_embedding(TASK, SGDSettings(0.5), accuracies=[0.2, 0.4], scatter=False, **OPTIONS)
+    found = theory.predicted_embedding(
+        TASK, SGDSettings(0.5), accuracies=[0.2, 0.4], scatter=False, **OPTIONS
+    )
     steps = [int(step) for step in found.steps]
-    again = predicted_embedding(TASK, SGDSettings(0.5), steps=steps, scatter=False, **OPTIONS)
+    again = theory.predicted_embedding(TASK, SGDSettings(0.5), steps=steps, scatter=False, **OPTIONS)
     assert again.steps.tolist() == steps
     # Linear between points that are 15 % of the steps apart.
     assert again.accuracy == pytest.approx(found.accuracy, abs=0.05)
@@ -57,7 +49,9 @@ def test_an_accuracy_is_where_its_step_is():
 
 
 def test_what_is_never_reached_is_nan():
-    found = predicted_embedding(TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS)
+    found = theory.predicted_embedding(
+        TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS
+    )
     assert found.steps.tolist() == [0, np.inf]
     assert np.isfinite(found.W_emb[0]).all()
     assert np.isnan(found.W_emb[1]).all()

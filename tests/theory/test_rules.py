@@ -11,22 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import theory
 from tests.theory.any_rule import affine, task_of, tasks
 from tests.theory.brute_force import label_formula
-from theory import (
-    Function,
-    InputError,
-    Population,
-    Sum,
-    Tabulated,
-    Task,
-    count_population,
-    draw_tables,
-    enumerate_population,
-    finite_sample_cosine,
-    label_distribution,
-    labels_of,
-)
+from theory import Function, InputError, Population, Sum, Tabulated, Task
 from theory.arrays import IntArray
 from theory.task.domain import Domain, Selection
 from theory.task.rule import RULES as KNOWN
@@ -68,9 +56,9 @@ def test_every_answer_of_a_rule_follows_from_the_labels_of_its_entries(task: Tas
 
 @given(tasks(most_keys=3), st.integers(0, 99))
 def test_labels_of_sequences_follow_the_rule_or_the_drawn_table(task: Task, seed: int) -> None:
-    population = enumerate_population(task)
-    tables = draw_tables(task, np.random.default_rng(seed))
-    labels = labels_of(task, population, tables)
+    population = theory.enumerate_population(task)
+    tables = theory.draw_tables(task, np.random.default_rng(seed))
+    labels = theory.labels_of(task, population, tables)
     assert len({tuple(row) for row in population.sequences.tolist()}) <= len(population)
     drawn: dict[Any, set[int]] = {}
     for sequence, label, held_out in zip(
@@ -87,15 +75,15 @@ def test_labels_of_sequences_follow_the_rule_or_the_drawn_table(task: Task, seed
 
 def test_the_population_of_another_task_is_refused() -> None:
     task, other = task_of(Sum()), task_of(Sum(), keys=(20, 21, 23, 31))
-    tables = draw_tables(task, np.random.default_rng(0))
-    mine = enumerate_population(task)
+    tables = theory.draw_tables(task, np.random.default_rng(0))
+    mine = theory.enumerate_population(task)
     moved = Population(mine.sequences, mine.mapping, mine.combination, (mine.key + 1) % 4, mine.held_out)
-    for foreign in (enumerate_population(other), moved):
+    for foreign in (theory.enumerate_population(other), moved):
         with pytest.raises(InputError, match="population"):
-            labels_of(task, foreign, tables)
+            theory.labels_of(task, foreign, tables)
     for wrong in (tables[:1], [None, None], [tables[1], None], [None, tables[1][:2]]):
         with pytest.raises(InputError, match="tables"):
-            labels_of(task, mine, wrong)
+            theory.labels_of(task, mine, wrong)
 
 
 @dataclass(frozen=True)
@@ -121,9 +109,9 @@ def test_a_new_rule_is_one_class() -> None:
     assert Task.from_toml(task.to_toml()) == task
     assert task.label_range(task.mappings[0]) == range(43, 64)
     wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
-    np.testing.assert_allclose(label_distribution(task, 1), wanted, atol=1e-15)
-    assert finite_sample_cosine(task, 1, 1).cosine == pytest.approx(1)
-    assert count_population(task).label_distributions.shape[2] == 130
+    np.testing.assert_allclose(theory.label_distribution(task, 1), wanted, atol=1e-15)
+    assert theory.finite_sample_cosine(task, 1, 1).cosine == pytest.approx(1)
+    assert theory.count_population(task).label_distributions.shape[2] == 130
 
 
 def test_functions_of_integers_are_kept_as_their_labels() -> None:
@@ -133,7 +121,7 @@ def test_functions_of_integers_are_kept_as_their_labels() -> None:
         assert task.mappings[0].rule == Tabulated(table)
         assert hash(task) == hash(task_of(affine))
     wide = task_of(lambda key, anchors: 7 ** (key * anchors[0]) % 97)
-    assert label_distribution(wide, 5)[pow(7, 150, 97)] > 0
+    assert theory.label_distribution(wide, 5)[pow(7, 150, 97)] > 0
 
 
 COUNT = itertools.count()

@@ -11,26 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import stdtr
 
+import theory
 from tests.theory.any_rule import RULES, task_of, tasks
-from theory import (
-    Mapping,
-    Sum,
-    Task,
-    TooManyEntriesError,
-    cooccurrence_matrix,
-    count_population,
-    count_sample,
-    draw_tables,
-    enumerate_population,
-    expected_token_label_matrix,
-    finite_sample_cosine,
-    label_distribution,
-    labels_of,
-    sample_label_distribution,
-    sample_labels,
-    token_label_counts,
-    token_label_matrix,
-)
+from theory import Mapping, Sum, Task, TooManyEntriesError
 
 
 @given(arrays(np.int64, (7, 3), elements=st.integers(0, 9)), arrays(np.int64, 7, elements=st.integers(0, 9)))
@@ -38,11 +21,11 @@ def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> Non
     """C and S written out with one-hot rows, tokens twice in a sequence included."""
     eye = np.eye(10)
     c = eye[sequences].sum(axis=1)
-    found = token_label_matrix(sequences, labels, 10)
+    found = theory.token_label_matrix(sequences, labels, 10)
     np.testing.assert_allclose(found, c.T @ (eye[labels] - 0.1) / 7, atol=1e-15)
-    np.testing.assert_array_equal(token_label_counts(sequences, labels, 10), c.T @ eye[labels])
-    np.testing.assert_allclose(cooccurrence_matrix(sequences, 10), c.T @ c / 7, atol=1e-15)
-    reduced = count_sample(sequences, labels, 10)
+    np.testing.assert_array_equal(theory.token_label_counts(sequences, labels, 10), c.T @ eye[labels])
+    np.testing.assert_allclose(theory.cooccurrence_matrix(sequences, 10), c.T @ c / 7, atol=1e-15)
+    reduced = theory.count_sample(sequences, labels, 10)
     np.testing.assert_allclose(reduced.token_label_matrix(), found, atol=1e-15)
     np.testing.assert_allclose(reduced.cooccurrence(), c.T @ c / 7, atol=1e-15)
     assert len(reduced.left) == len({tuple(row) for row in c.tolist()})
@@ -51,13 +34,13 @@ def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> Non
 @given(tasks(most_keys=3, most_anchors=2), st.integers(0, 99))
 def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: int) -> None:
     """C, S and the labels of each data set, by its name."""
-    tables = draw_tables(task, np.random.default_rng(seed))
-    everything = enumerate_population(task)
-    labels, trained, d = labels_of(task, everything, tables), ~everything.held_out, task.vocab_size
-    reduced = count_population(task, tables)
+    tables = theory.draw_tables(task, np.random.default_rng(seed))
+    everything = theory.enumerate_population(task)
+    labels, trained, d = theory.labels_of(task, everything, tables), ~everything.held_out, task.vocab_size
+    reduced = theory.count_population(task, tables)
     sample = everything.sequences[trained], labels[trained]
-    assert np.abs(reduced.token_label_matrix() - token_label_matrix(*sample, d)).max() < 1e-14
-    assert np.abs(reduced.cooccurrence() - cooccurrence_matrix(sample[0], d)).max() < 1e-13
+    assert np.abs(reduced.token_label_matrix() - theory.token_label_matrix(*sample, d)).max() < 1e-14
+    assert np.abs(reduced.cooccurrence() - theory.cooccurrence_matrix(sample[0], d)).max() < 1e-13
     rows = {"training": trained}
     for index, mapping in enumerate(task.mappings):
         inside = everything.mapping == index
@@ -72,8 +55,8 @@ def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: i
         counts = share.sum(axis=1) @ reduced.left + share.sum(axis=0) @ reduced.right
         tokens = np.bincount(everything.sequences[chosen].ravel(), minlength=d) / chosen.sum()
         np.testing.assert_allclose(counts, tokens, atol=1e-13)
-    ideal = count_population(task).token_label_matrix()
-    assert np.abs(ideal - expected_token_label_matrix(task, held_out=True)).max() < 1e-14
+    ideal = theory.count_population(task).token_label_matrix()
+    assert np.abs(ideal - theory.expected_token_label_matrix(task, held_out=True)).max() < 1e-14
 
 
 HELD_OUT = Task(
@@ -91,7 +74,7 @@ HELD_OUT = Task(
 def test_the_spread_of_drawn_training_sets() -> None:
     """1000 sets of three sequences to a combination that is not held out: 4 standard errors."""
     rng, each = np.random.default_rng(4), 3
-    population = enumerate_population(HELD_OUT)
+    population = theory.enumerate_population(HELD_OUT)
     groups = [
         np.flatnonzero((population.mapping == m) & (population.combination == c) & ~population.held_out)
         for m in range(2)
@@ -101,20 +84,20 @@ def test_the_spread_of_drawn_training_sets() -> None:
     drawn = []
     for _ in range(1000):
         rows = np.concatenate([rng.choice(group, each) for group in groups])
-        labels = labels_of(HELD_OUT, population, draw_tables(HELD_OUT, rng))[rows]
-        counts = token_label_counts(population.sequences[rows], labels, 40)
+        labels = theory.labels_of(HELD_OUT, population, theory.draw_tables(HELD_OUT, rng))[rows]
+        counts = theory.token_label_counts(population.sequences[rows], labels, 40)
         drawn.append(counts[:8] / np.maximum(counts[:8].sum(axis=1, keepdims=True), 1))
     shares = np.array(drawn)
     P = np.zeros((8, 40))
-    P[[1, 2, 5, 6, 7]] = label_distribution(HELD_OUT, [1, 2, 5, 6, 7], held_out=True)
+    P[[1, 2, 5, 6, 7]] = theory.label_distribution(HELD_OUT, [1, 2, 5, 6, 7], held_out=True)
     options: Any = {"n_sequences": each * len(groups), "held_out": True}
     for a, b in ((5, 5), (5, 6), (6, 7), (1, 2), (1, 1)):
         inners = ((shares[:, a] - 1 / 40) * (shares[:, b] - 1 / 40)).sum(axis=1)
-        expected = finite_sample_cosine(HELD_OUT, a, b, **options).inner
+        expected = theory.finite_sample_cosine(HELD_OUT, a, b, **options).inner
         assert abs(inners.mean() - expected) < 4 * inners.std() / 1000**0.5
         if a == b:
             squares = ((shares[:, a] - P[a]) ** 2).sum(axis=1)
-            expected = finite_sample_cosine(HELD_OUT, a, a, **options).spread[0]
+            expected = theory.finite_sample_cosine(HELD_OUT, a, a, **options).spread[0]
             assert abs(squares.mean() - expected) < 4 * squares.std() / 1000**0.5
 
 
@@ -122,8 +105,10 @@ def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> 
     """11^7 combinations: rejected one by one, and each weighs as much as it holds the anchor."""
     mapping = Mapping(range(1, 12), Sum(), held_out=[(1, 1, 1, 1, 1, 1, 1)])
     task = Task(keys=[30], n_anchors=7, length=8, vocab_size=120, mappings=[mapping])
-    found = sample_label_distribution(task, 1, np.random.default_rng(2), n_samples=30_000, held_out=True)
-    exact = label_distribution(task, 1, held_out=True)
+    found = theory.sample_label_distribution(
+        task, 1, np.random.default_rng(2), n_samples=30_000, held_out=True
+    )
+    exact = theory.label_distribution(task, 1, held_out=True)
     assert np.abs((found.shares - exact) / found.standard_error).max() < 4.5
 
 
@@ -131,14 +116,14 @@ def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> 
 def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """120 draws: means without bias, and two standard errors hold the truth as often as Student's t says."""
     task = task_of(RULES["modular"])
-    P = label_distribution(task, [1, 2])
+    P = theory.label_distribution(task, [1, 2])
 
     def uncountable(*_: Any, **__: Any) -> None:
         raise TooManyEntriesError("task", "", "too many", "sample")
 
     monkeypatch.setattr("theory.labels.sampled.label_distribution", uncountable)
     rng, n = np.random.default_rng(0), 120
-    found = [sample_labels(task, [1, 2], rng, n_samples=100) for _ in range(n)]
+    found = [theory.sample_labels(task, [1, 2], rng, n_samples=100) for _ in range(n)]
     for statistic, truth in (
         (lambda m: m.inner[0, 0], P[0] @ P[0]),
         (lambda m: m.inner[0, 1], P[0] @ P[1]),

@@ -5,20 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import theory
 from tests.theory.flow_reference import parameters, small_example
-from theory import (
-    EmbMLPParameters,
-    Solver,
-    Task,
-    Trajectory,
-    count_population,
-    coupled_flow,
-    escape_dose,
-    escape_threshold,
-    linearised_flow,
-    measured_rank_steps,
-    saddle_staircase,
-)
+from theory import EmbMLPParameters, Solver, Task, Trajectory
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -31,16 +20,16 @@ GRID = 1.1 / (N_TIMES - 1)
 
 def measured(initial: EmbMLPParameters, n_modes: int, end: float, label=C, token=S) -> np.ndarray:
     solver = Solver(rtol=1e-5, atol=1e-6)
-    flow = linearised_flow(label, token, initial, np.linspace(0, end, N_TIMES), solver=solver)
-    return measured_rank_steps(flow, escape_threshold(initial), n_modes)
+    flow = theory.linearised_flow(label, token, initial, np.linspace(0, end, N_TIMES), solver=solver)
+    return theory.measured_rank_steps(flow, theory.escape_threshold(initial), n_modes)
 
 
 @pytest.mark.parametrize(("scale", "n_modes"), [(6e-3, 3), pytest.param(6e-5, 4, marks=pytest.mark.long)])
 def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error):
-    population = count_population(TINY)
+    population = theory.count_population(TINY)
     label, token = population.token_label_matrix(), population.cooccurrence()
     initial = parameters(8, d_m=5, d_f=6, scale=scale, seed=1)
-    predicted = saddle_staircase(label, token, initial, n_modes)
+    predicted = theory.saddle_staircase(label, token, initial, n_modes)
     ratios = predicted.times / measured(initial, n_modes, 1.1 * predicted.times[-1], label, token)
     record_error("staircase", float(np.abs(ratios - 1).max()))
     assert ratios == pytest.approx(np.ones(n_modes), abs=GRID)
@@ -50,11 +39,11 @@ def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error
 
 
 def test_nothing_escapes_without_a_drive_and_no_more_modes_than_there_are():
-    still = saddle_staircase(np.zeros((20, 20)), S, START, 2)
+    still = theory.saddle_staircase(np.zeros((20, 20)), S, START, 2)
     assert np.isinf(still.times).all()
     assert still.slow_share == 0
     one = np.outer(np.eye(6)[0], [1, -1, 0, 0, 0, 0]) / 4
-    found = saddle_staircase(one, np.eye(6), parameters(6, 3, 4, scale=1e-3), 2)
+    found = theory.saddle_staircase(one, np.eye(6), parameters(6, 3, 4, scale=1e-3), 2)
     assert np.isfinite(found.times[0])
     assert np.isinf(found.times[1])
 
@@ -64,8 +53,8 @@ def test_one_mode_of_a_drive_of_rank_one_is_predicted_exactly():
     u, w = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 20)))
     initial, drive = parameters(), 0.07
     threshold = 3 * float(np.linalg.norm(u @ initial.W_emb))
-    predicted = escape_dose(initial, u, w, threshold) / drive
-    full = coupled_flow(drive * np.outer(u, w), initial, [predicted])
+    predicted = theory.escape_dose(initial, u, w, threshold) / drive
+    full = theory.coupled_flow(drive * np.outer(u, w), initial, [predicted])
     # Interpolated over a hundredth of the way to the singularity: an error of about 1e-4.
     assert np.linalg.norm(u @ full.W_emb[0]) == pytest.approx(threshold, rel=1e-3)
 
@@ -76,15 +65,15 @@ def test_the_dose_of_a_balanced_mode_is_the_hyperbolas(level):
     u, w, a = np.eye(20)[2], np.eye(20)[5], 0.2
     initial = EmbMLPParameters(a * np.outer(u, p), a * np.outer(p, q), a * np.outer(q, w))
     # 1/‖α‖ is straight for a balanced mode, so only the integrator's 1e-6 a step is left.
-    assert escape_dose(initial, u, w, level) == pytest.approx(1 / a - 1 / level, rel=1e-5)
-    assert escape_dose(initial, u, w, a) == 0.0
+    assert theory.escape_dose(initial, u, w, level) == pytest.approx(1 / a - 1 / level, rel=1e-5)
+    assert theory.escape_dose(initial, u, w, a) == 0.0
     still = EmbMLPParameters(a * np.outer(u, p), 0 * initial.W1, 0 * initial.W2)
-    assert escape_dose(still, u, w, level) == np.inf
+    assert theory.escape_dose(still, u, w, level) == np.inf
 
 
 def test_measured_steps_are_read_between_the_times():
     W = np.zeros((3, 2, 2))
     W[:, 0, 0] = np.exp(np.array([0.0, 1.0, 2.0]))
-    steps = measured_rank_steps(Trajectory(np.array([0.0, 10.0, 20.0]), {"W_emb": W}), np.exp(1.5), 2)
+    steps = theory.measured_rank_steps(Trajectory(np.array([0.0, 10.0, 20.0]), {"W_emb": W}), np.exp(1.5), 2)
     assert steps.tolist() == [pytest.approx(15.0), np.inf]
-    assert measured_rank_steps(Trajectory(np.zeros(3), {"W_emb": W}), 0.5, 1)[0] == 0.0
+    assert theory.measured_rank_steps(Trajectory(np.zeros(3), {"W_emb": W}), 0.5, 1)[0] == 0.0

@@ -6,21 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from theory import (
-    Mapping,
-    Shift,
-    Task,
-    expected_token_label_matrix,
-    fit_exponent,
-    gaussian_embedding,
-    gaussian_shape,
-    inner_product_difference,
-    label_distribution,
-    label_distribution_embedding,
-    normal_distance,
-    paper_transformer_drive,
-    token_ratio,
-)
+import theory
+from theory import Mapping, Shift, Task
 
 
 def roomy(keys, shifts, q):
@@ -40,21 +27,21 @@ def roomy(keys, shifts, q):
 
 def unit_rate(task):
     """The learning rate with C1 = 1."""
-    return task.length / token_ratio(task, task.reasoning_anchors[0])
+    return task.length / theory.token_ratio(task, task.reasoning_anchors[0])
 
 
 def largest_difference(task):
     """The left side of (13) without noise, C1 = 1, over all pairs of anchors."""
     rows = [
         f(task, task.reasoning_anchors, learning_rate=unit_rate(task))
-        for f in (gaussian_embedding, label_distribution_embedding)
+        for f in (theory.gaussian_embedding, theory.label_distribution_embedding)
     ]
-    return float(np.abs(inner_product_difference(*rows)).max())
+    return float(np.abs(theory.inner_product_difference(*rows)).max())
 
 
 def test_constants_of_the_papers_task(record_error):
     task = Task.paper()
-    shape = gaussian_shape(task, 15, learning_rate=2.0)
+    shape = theory.gaussian_shape(task, 15, learning_rate=2.0)
     assert pytest.approx(2.0 * 0.1 / 9, rel=1e-15) == shape.C1
     assert shape.mu == pytest.approx(15 + 70.5 + 15.5, rel=1e-15)
     assert shape.sigma_P**2 == pytest.approx((100**2 - 1) / 12 + (10**2 - 1) / 12, rel=1e-14)
@@ -73,7 +60,7 @@ def test_constants_of_the_papers_task(record_error):
 def test_constants_are_the_moments_of_the_label_distribution(keys, shifts, q):
     task = roomy(keys, shifts, q)
     for anchor in (0, len(shifts) - 1):
-        shape, distribution = gaussian_shape(task, anchor), label_distribution(task, anchor)
+        shape, distribution = theory.gaussian_shape(task, anchor), theory.label_distribution(task, anchor)
         centred = np.arange(task.vocab_size) - shape.mu
         variance = distribution @ centred**2
         assert abs(distribution @ centred) < 1e-9
@@ -86,16 +73,16 @@ def test_label_law_embedding_is_a_step_along_the_printed_flow():
     task, rng = Task.paper(), np.random.default_rng(0)
     W_f, W_VO = 0.01 * rng.standard_normal((2, 200, 200))
     W = (W_f.T + np.eye(200)) @ (W_VO.T + np.eye(200))
-    drive = paper_transformer_drive(expected_token_label_matrix(task), task.length, W_f, W_VO)
-    rows = label_distribution_embedding(task, [12, 18], learning_rate=0.5, W=W)
+    drive = theory.paper_transformer_drive(theory.expected_token_label_matrix(task), task.length, W_f, W_VO)
+    rows = theory.label_distribution_embedding(task, [12, 18], learning_rate=0.5, W=W)
     np.testing.assert_allclose(rows, 0.5 * drive[[12, 18]], rtol=1e-10, atol=1e-16)
 
 
 @pytest.mark.statistical
 def test_noise_has_the_embeddings_scale():
     task = Task.paper()
-    plain = gaussian_embedding(task, range(11, 21))
-    noisy = gaussian_embedding(task, range(11, 21), init_rate=0.8, rng=np.random.default_rng(1))
+    plain = theory.gaussian_embedding(task, range(11, 21))
+    noisy = theory.gaussian_embedding(task, range(11, 21), init_rate=0.8, rng=np.random.default_rng(1))
     scaled = (noisy - plain) * 200**0.8
     # 2000 normal draws: standard errors of the mean and of the standard deviation, 3.9 of them.
     assert abs(scaled.mean()) < 3.9 / 2000**0.5
@@ -108,8 +95,8 @@ def test_exponents_in_q_are_those_of_symmetric_summands(record_error):
     measured = []
     for n in q:
         task = roomy(range(10), range(10), int(n))
-        distribution, shape = label_distribution(task, 0), gaussian_shape(task, 0)
-        normal, d = norm(shape.mu, shape.sigma_P), normal_distance(task, 0)
+        distribution, shape = theory.label_distribution(task, 0), theory.gaussian_shape(task, 0)
+        normal, d = norm(shape.mu, shape.sigma_P), theory.normal_distance(task, 0)
         missed = distribution - normal.pdf(np.arange(task.vocab_size))
         steps = np.cumsum(distribution) - normal.cdf(np.arange(task.vocab_size) + 0.5)
         expected = np.abs(steps).max(), np.abs(missed).sum() / 2, np.linalg.norm(missed)
@@ -117,5 +104,5 @@ def test_exponents_in_q_are_those_of_symmetric_summands(record_error):
         measured.append((*expected, largest_difference(task)))
     for values, predicted in zip(np.array(measured).T, (-1, -1, -5 / 4, -3 / 2), strict=True):
         # The next Edgeworth terms are of relative order 1/q and bend the line by a few times 1/q at q = 8.
-        assert fit_exponent(q, values).value == pytest.approx(predicted, abs=0.03)
-    record_error("eq. 13", abs(fit_exponent(q, values).value + 1.5))
+        assert theory.fit_exponent(q, values).value == pytest.approx(predicted, abs=0.03)
+    record_error("eq. 13", abs(theory.fit_exponent(q, values).value + 1.5))

@@ -8,18 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from theory import (
-    Expression,
-    Lookup,
-    Mapping,
-    Shift,
-    Sum,
-    Task,
-    draw_tables,
-    enumerate_population,
-    labels_of,
-    token_label_counts,
-)
+import theory
+from theory import Expression, Lookup, Mapping, Shift, Sum, Task
 from theory.arrays import FloatArray
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
@@ -112,12 +102,12 @@ HALF_HELD_OUT = Task(
 @pytest.mark.statistical
 def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
     """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""
-    population, rng = enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
+    population, rng = theory.enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
     kept, tokens = ~population.held_out, list(HALF_HELD_OUT.anchors)
     products = []
     for _ in range(400):
-        labels = labels_of(HALF_HELD_OUT, population, draw_tables(HALF_HELD_OUT, rng))
-        counts = token_label_counts(population.sequences[kept], labels[kept], 40)[tokens]
+        labels = theory.labels_of(HALF_HELD_OUT, population, theory.draw_tables(HALF_HELD_OUT, rng))
+        counts = theory.token_label_counts(population.sequences[kept], labels[kept], 40)[tokens]
         excess = counts / counts.sum(axis=1, keepdims=True) - 1 / 40
         products.append(excess @ excess.T)
     drawn = np.array(products)

@@ -16,26 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr, ttest_1samp
 
+import theory
 from sim import build_corpus
 from tests.conftest import Cli
 from tests.toy_text import toy_documents
-from theory import (
-    InputError,
-    as_matrix,
-    bigram_operator,
-    corpus_counts,
-    corpus_gram,
-    cosine_matrix,
-    off_diagonal,
-    pair_counts,
-    token_label_matrix,
-)
+from theory import InputError
 from validate import compare_embedding, read_embedding
 from validate.corpus.association import associate, jackknife_estimate
 
 CORPUS = build_corpus(toy_documents(200))
 V = CORPUS.vocab_size
-C = as_matrix(bigram_operator(corpus_counts(CORPUS, V)))
+C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(CORPUS, V)))
 ROWS = {"bigram": C, "readout": C.T, "tied": C + C.T}
 NOISE = np.random.default_rng(1).standard_normal((V, 40))
 
@@ -51,7 +42,7 @@ def test_correlations_are_those_of_scipy_on_the_definition() -> None:
         rows = [C, embedding]
         if mean_removed:
             rows = [matrix - matrix.mean(axis=0) for matrix in rows]
-        predicted, observed = (off_diagonal(cosine_matrix(matrix)) for matrix in rows)
+        predicted, observed = (theory.off_diagonal(theory.cosine_matrix(matrix)) for matrix in rows)
         assert found.mean_removed == bool(mean_removed)
         assert found.association.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
         assert found.association.spearman.mean == pytest.approx(
@@ -114,9 +105,9 @@ def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level(
 
     def cosines(n: int) -> tuple[np.ndarray, np.ndarray]:
         signal, noise = rng.standard_normal((n, 3)) + 0.4, rng.standard_normal((n, 3))
-        return cosine_matrix(signal), cosine_matrix(signal + noise)
+        return theory.cosine_matrix(signal), theory.cosine_matrix(signal + noise)
 
-    truth = pearsonr(*(off_diagonal(matrix) for matrix in cosines(1000))).statistic
+    truth = pearsonr(*(theory.off_diagonal(matrix) for matrix in cosines(1000))).statistic
     pearson, gain = [], []
     for _ in range(200):
         (predicted, observed), (control, _) = cosines(40), cosines(40)
@@ -144,8 +135,8 @@ def test_bands_hold_the_tokens_that_occur_so_often() -> None:
 def test_tokens_and_labels_stand_for_a_corpus() -> None:
     rng = np.random.default_rng(0)
     tokens, labels = rng.integers(0, 9, (400, 3)), rng.integers(0, 12, 400)
-    rows = token_label_matrix(tokens, labels, 12)
-    gram = corpus_gram(pair_counts(tokens, labels, 12), range(9))
+    rows = theory.token_label_matrix(tokens, labels, 12)
+    gram = theory.corpus_gram(theory.pair_counts(tokens, labels, 12), range(9))
     assert gram == pytest.approx(rows[:9] @ rows[:9].T / 9, rel=1e-9, abs=1e-15)
     found = comparison(rows, (tokens, labels), tokens=range(9), controls=2)[0].association
     assert found.pearson.mean == pytest.approx(1, abs=1e-9)
