@@ -15,9 +15,7 @@ from sim import Run
 from tests.docs.pages import ROOT, blocks
 from theory import Task, label_distribution
 
-
-def _example() -> str:
-    return blocks("README.md", "python")[0]
+EXAMPLE = blocks("README.md", "python")[0]
 
 
 def _printed(text: str) -> list[list[float]]:
@@ -29,8 +27,8 @@ def test_the_example_has_ten_lines_and_prints_the_cosines_of_its_run(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One epoch stands for the twenty, which the long suite trains."""
-    assert len([line for line in _example().splitlines() if line]) <= 10
-    code, times = re.subn(r"\b20\b", "1", _example())
+    assert len([line for line in EXAMPLE.splitlines() if line]) <= 10
+    code, times = re.subn(r"\b20\b", "1", EXAMPLE)
     assert times == 2
     exec(compile(code, "README.md", "exec"), {})
     predicted, observed = _printed(capsys.readouterr().out)
@@ -45,7 +43,7 @@ def test_the_example_has_ten_lines_and_prints_the_cosines_of_its_run(
 @pytest.mark.long
 def test_the_example_runs_as_printed(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _example()],
+        [sys.executable, "-W", "error", "-c", EXAMPLE],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -21,15 +21,8 @@ from theory import InputError, OneLayerParameters, attention_logit_std, one_laye
 Record = Callable[..., None]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
 TOKENS = torch.tensor([[[1, 20, 5], [7, 7, 7]], [[25, 3, 2], [4, 6, 21]]])
-ONE_LAYER = {
-    "W_emb": "W_E",
-    "W_Q": "0.W_Q",
-    "W_K": "0.W_K",
-    "W_V": "0.W_V",
-    "W_O": "0.W_O",
-    "W_f1": "0.W_in",
-    "W_f2": "0.W_out",
-}
+ONE_LAYER = {"W_emb": "W_E", "W_f1": "0.W_in", "W_f2": "0.W_out"}
+ONE_LAYER |= {name: f"0.{name}" for name in ("W_Q", "W_K", "W_V", "W_O")}
 
 
 def _parameters(model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Tensor]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Run, RunConfig, train, train_members, train_together
+from sim import Run, RunConfig, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.runs.folder import read_config
 from sim.training.engines.local import SIGNALS
@@ -52,8 +52,6 @@ def test_a_run_folder_holds_what_it_should(run: Run) -> None:
 
 
 def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:
-    from sim import build_dataset
-
     data = build_dataset(run.config)
     expected = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 48)
     np.testing.assert_allclose(run.token_label_matrix, expected, atol=1e-15)

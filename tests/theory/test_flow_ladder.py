@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -17,43 +20,37 @@ from tests.theory.flow_reference import (
     slope,
     small_example,
 )
-from theory import EXACT, TANH, EmbMLPParameters
+from theory import EXACT, TANH, EmbMLPParameters, Trajectory
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
 KEEP = ("W_emb", "W1", "W2", "B")
 
 
-def run(rung: str, initial: EmbMLPParameters, times, **options):
-    if rung == "frozen":
-        return theory.frozen_flow(C, initial, times, **options)
-    options = {"solver": EXACT, **options}
-    if rung == "coupled":
-        return theory.coupled_flow(C, initial, times, **options)
-    if rung == "linearised":
-        return theory.linearised_flow(C, S, initial, times, **options)
-    activation = {"activation": TANH} if rung == "tanh" else {}
-    return theory.population_flow(POPULATION, initial, times, **activation, **options)
+FLOWS: dict[str, Callable[..., Trajectory]] = {
+    "frozen": partial(theory.frozen_flow, C),
+    "coupled": partial(theory.coupled_flow, C, solver=EXACT),
+    "linearised": partial(theory.linearised_flow, C, S, solver=EXACT),
+    "population": partial(theory.population_flow, POPULATION, solver=EXACT),
+    "tanh": partial(theory.population_flow, POPULATION, solver=EXACT, activation=TANH),
+}
 
 
-RUNGS = ("frozen", "coupled", "linearised", "population", "tanh")
-
-
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("rung", FLOWS)
 def test_at_time_zero_nothing_has_moved(rung):
     initial = parameters()
-    trajectory = run(rung, initial, [0.0, 0.0], keep=KEEP)
+    trajectory = FLOWS[rung](initial, [0.0, 0.0], keep=KEEP)
     for name in ("W_emb", "W1", "W2"):
         assert np.array_equal(trajectory[name][1], getattr(initial, name))
     assert np.array_equal(trajectory["B"][0], initial.W_emb @ initial.W1 @ initial.W2)
     assert trajectory.solver.n_evaluations == 0
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("rung", FLOWS)
 def test_every_rung_leaves_along_eq_5_as_the_scale_vanishes(rung, record_error):
     initial = parameters(scale=1e-3)
     t = 1e-3
-    moved = run(rung, initial, [t]).W_emb[0] - initial.W_emb
+    moved = FLOWS[rung](initial, [t]).W_emb[0] - initial.W_emb
     # t times the other matrices' relative speed (1e-6 here), the softmax's ε³ = 1e-9, and rounding:
     # a move of 1e-3·1e-6·0.02 read off weights of 1e-3 keeps five digits.
     record_error("eq. 5", relative(moved / t, theory.frozen_direction(C, initial)), below=1e-4)
@@ -83,7 +80,7 @@ def test_the_softmax_rungs_approach_the_coupled_one_with_the_cube_of_the_scale(r
     errors = []
     for eps in scales:
         initial = whole.scaled(eps)
-        pair = [run(r, initial, [dose / eps]).W_emb - initial.W_emb for r in (rung, "coupled")]
+        pair = [FLOWS[r](initial, [dose / eps]).W_emb - initial.W_emb for r in (rung, "coupled")]
         errors.append(relative(*pair))
     # Logits are cubic in the scale; σ' adds ε⁴ for tanh, which at ε ≤ 0.16 tilts the slope by < 0.2.
     assert slope(scales, errors) == pytest.approx(3.0, abs=0.2)
@@ -116,11 +113,11 @@ def test_linearised_is_the_gradient_flow_of_its_energy(record_error):
         record_error("rung 3", relative(flow[name][0], expected), below=1e-7)
 
 
-@pytest.mark.parametrize("rung", RUNGS[:4])
+@pytest.mark.parametrize("rung", list(FLOWS)[:4])
 def test_losses_along_any_rung_start_at_the_true_loss(rung):
     initial = parameters()
     options = {} if rung == "population" else {"population": POPULATION}
-    flow = run(rung, initial, [0.0, 1.0], **options)
+    flow = FLOWS[rung](initial, [0.0, 1.0], **options)
     true = theory.population_flow(POPULATION, initial, [0.0]).losses
     assert {name: values[0] for name, values in flow.losses.items()} == pytest.approx(
         {name: values[0] for name, values in true.items()}

@@ -177,10 +177,8 @@ def _stop(run: Path) -> None:
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_demo_exits_with_its_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Cli) -> None:
     """With six epochs of a tiny task nothing has been learned yet: the demo must say so and exit 1."""
-    import validate.commands.demo as demo
-
     tiny = tiny_config(snapshot_epochs=[])
-    monkeypatch.setattr(demo, "demo_config", lambda: tiny)
+    monkeypatch.setattr("validate.commands.demo.demo_config", lambda: tiny)
     found = cli("demo", "--out", str(tmp_path), "--workers", "1", "--json", code=1).json()
     endpoints = [outcome for outcome in found["verdicts"] if outcome["role"] == "endpoint"]
     assert not all(outcome["state"] == "holds" for outcome in endpoints)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr, spearmanr
 
-from sim import Run, train
+from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
 from validate.judge.compare import (
@@ -176,8 +176,6 @@ def _frozen_errors(run: Run) -> list[dict[str, Any]]:
 
 
 def test_the_sample_predictor_uses_the_runs_own_data(runs: list[Run]) -> None:
-    from sim import build_dataset
-
     data = build_dataset(runs[0].config)
     C = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
     found = predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]

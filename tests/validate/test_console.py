@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,6 @@ def _printed(monkeypatch: pytest.MonkeyPatch, columns: int | None, spare: tuple[
 
 
 def _plain(text: str) -> list[str]:
-    import re
-
     return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
 
 

@@ -16,7 +16,7 @@ from tests.validate.sweeps.toy import write_toy
 
 Seen = list[tuple[int, Execution]]
 COMMANDS = [
-    ["train", "task.toml", "--out", "out"],
+    ["train", "task.toml", "--out", "out", *TINY],
     ["study", "toy.toml", "--run", "--root", "out", "--kept", "kept"],
     ["sweep", "toy.toml", "--out", "out"],
 ]
@@ -44,10 +44,6 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     return calls
 
 
-def full(command: list[str]) -> list[str]:
-    return [*command, *(TINY if command[0] == "train" else [])]
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize(
     ("arguments", "named"),
@@ -62,13 +58,13 @@ def full(command: list[str]) -> list[str]:
 def test_options_that_do_not_fit_are_refused(
     command: list[str], arguments: list[str], named: str, cli: Cli
 ) -> None:
-    assert named in cli(*full(command), *arguments, code=2).err
+    assert named in cli(*command, *arguments, code=2).err
     assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_the_jobs_go_to_the_engine_that_is_asked_for(command: list[str], seen: Seen, cli: Cli) -> None:
-    printed = cli(*full(command), "--scheduler", "tcp://x:1", "--workers", "3")
+    printed = cli(*command, "--scheduler", "tcp://x:1", "--workers", "3")
     ((n_jobs, execution),) = seen
     assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1
     options = {"scheduler": "tcp://x:1"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -204,15 +204,7 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
 # --- a figure of one's own ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def _restored() -> Iterator[None]:
-    before = dict(FIGURES)
-    yield
-    FIGURES.clear()
-    FIGURES.update(before)
-
-
-@pytest.mark.usefixtures("_restored")
+@patch.dict(FIGURES)
 def test_the_pages_own_figure_is_drawn_by_command_and_report(
     here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:

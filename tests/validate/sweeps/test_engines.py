@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sim import Execution, Run
+from sim.errors import UnfinishedRunsError
 from sim.runs.table import csv_text, long_records
 from tests.processes import command, end_of, is_empty
 from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
@@ -119,7 +120,6 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
 
 def test_submitit_trains_a_sweep_and_names_a_killed_task(toy: Path, serial: str, tmp_path: Path) -> None:
     """On submitit's executor for this machine, which starts all tasks at once."""
-    from sim.errors import UnfinishedRunsError
 
     def kill() -> None:
         wait_for(lambda: holders(tmp_path))
