@@ -46,10 +46,8 @@ HELD_BY = {
 
 def measure() -> list[tuple[str, int, int]]:
     """Return (what, how much, budget) of everything that has a budget."""
-    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
-    paths = [Path(name) for name in tracked if name and Path(name).is_file()]
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout
+    paths = [path for path in map(Path, listed.splitlines()) if path.is_file()]
     python = [p for p in paths if p.suffix == ".py"]
 
     def lines(folder: str) -> int:

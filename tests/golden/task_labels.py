@@ -63,10 +63,8 @@ def of_rules() -> Iterator[tuple[str, Any]]:
     """Yield what each rule says of its labels."""
     for name in RULES:
         task = task_with(name)
-        population, tables = (
-            theory.enumerate_population(task),
-            theory.draw_tables(task, np.random.default_rng(1)),
-        )
+        population = theory.enumerate_population(task)
+        tables = theory.draw_tables(task, np.random.default_rng(1))
         assert Task.from_toml(task.to_toml()) == task
         yield f"{name}: TOML", task.to_toml()
         yield f"{name}: sequences", [population.sequences, population.held_out]
@@ -82,15 +80,10 @@ def of_rules() -> Iterator[tuple[str, Any]]:
             found = [theory.label_distribution(task, [2, 21], role=role, **both) for role in roles]
             yield f"{name}: roles, {where}", found
             for n in (None, 900):
-                yield (
-                    f"{name}: spread, {where}, {n}",
-                    theory.finite_sample_cosine(task, 3, 3, n_sequences=n, **both).spread[0],
-                )
-                cosine = theory.finite_sample_cosine(task, 2, 3, n_sequences=n, **both)
-                yield (
-                    f"{name}: cosine, {where}, {n}",
-                    [cosine.cosine, cosine.inner, cosine.signal, cosine.spread],
-                )
+                same, other = (theory.finite_sample_cosine(task, s, 3, n_sequences=n, **both) for s in (3, 2))
+                yield f"{name}: spread, {where}, {n}", same.spread[0]
+                parts = [other.cosine, other.inner, other.signal, other.spread]
+                yield f"{name}: cosine, {where}, {n}", parts
             drawn = theory.sample_label_distribution(task, 3, np.random.default_rng(2), n_samples=500, **both)
             yield f"{name}: drawn, {where}", [drawn.shares, drawn.standard_error]
 
@@ -105,10 +98,8 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
         yield f"{name}: P^s, held_out={held_out}", table
         yield f"{name}: cosines, held_out={held_out}", theory.cosine_matrix(table - 1 / task.vocab_size)
         for function in (*tables, "last_position_matrix") if task.n_anchors > 1 else tables:
-            yield (
-                f"{name}: {function}, held_out={held_out}",
-                getattr(theory, function)(task, held_out=held_out),
-            )
+            found = getattr(theory, function)(task, held_out=held_out)
+            yield f"{name}: {function}, held_out={held_out}", found
         for function in last if task.n_anchors > 1 else ():
             rows = [getattr(theory, function)(task, s, held_out=held_out) for s in tokens[::3]]
             yield f"{name}: {function}, held_out={held_out}", rows
@@ -142,10 +133,8 @@ def of_shapes() -> Iterator[tuple[str, Any]]:
     paper = Task.paper()
     for task, anchor in ((paper, 12), (TASKS["shifts"], 2), (TASKS["shifts"], 6)):
         shape = theory.gaussian_shape(task, anchor, learning_rate=0.5, max_lost_mass=0.3)
-        yield (
-            f"Theorem 1: constants of {anchor}",
-            [getattr(shape, n) for n in ("C1", "C2", "mu", "sigma_P", "lost_mass")],
-        )
+        constants = [getattr(shape, n) for n in ("C1", "C2", "mu", "sigma_P", "lost_mass")]
+        yield f"Theorem 1: constants of {anchor}", constants
         yield f"distance from the normal of {anchor}", theory.normal_distance(task, anchor, max_lost_mass=0.3)
     anchors = list(paper.reasoning_anchors)
     for q in (2, 5, 9):
@@ -155,10 +144,8 @@ def of_shapes() -> Iterator[tuple[str, Any]]:
         bound = theory.inner_product_bound(summed, anchors, init_rate=0.8)
         yield f"bound (13) at q = {q}", [bound.shape, bound.noise, bound.shape_leading, bound.noise_leading]
     noisy = theory.gaussian_embedding(paper, anchors, init_rate=0.8, rng=np.random.default_rng(4))
-    exact, eq14 = (
-        theory.label_distribution_embedding(paper, anchors),
-        theory.eq14_embedding(paper, [*anchors, 30]),
-    )
+    exact = theory.label_distribution_embedding(paper, anchors)
+    eq14 = theory.eq14_embedding(paper, [*anchors, 30])
     yield "eq. 12, without and with noise", [theory.gaussian_embedding(paper, anchors), noisy]
     yield "eq. 30, and its difference", [exact, theory.inner_product_difference(noisy, exact)]
     yield "eq. 14", [eq14, theory.eq14_embedding(paper, anchors, width=30.0, d_m=50)]

@@ -28,10 +28,8 @@ def counted() -> Iterator[tuple[str, Any]]:
     corpus = build_corpus(toy_documents(60))
     documents, V = list(corpus), corpus.vocab_size
     counts = theory.corpus_counts(documents, V)
-    yield (
-        "counts",
-        [counts.pairs.toarray(), counts.unigrams, counts.n_sequences, counts.ratios, counts.joint.sum(0)],
-    )
+    pairs, joint = counts.pairs.toarray(), counts.joint.sum(0)
+    yield "counts", [pairs, counts.unigrams, counts.n_sequences, counts.ratios, joint]
     yield "pair counts", theory.pair_counts([[0, 1], [2, 1], [0, 0]], [1, 2, 0], 4).pairs.toarray()
     operators = {
         "bigram": theory.bigram_operator(counts),
@@ -44,10 +42,8 @@ def counted() -> Iterator[tuple[str, Any]]:
     for predictor in ("bigram", "marginal", "tied", "readout", "context"):
         found = theory.corpus_geometry(documents, V, tokens, predictor)
         for name in ("cosine", "growth", "apart", "mean_cosine"):
-            yield (
-                f"{predictor}: {name}",
-                [getattr(getattr(found, name), part) for part in ("value", "standard_error")],
-            )
+            sampled = getattr(found, name)
+            yield f"{predictor}: {name}", [sampled.value, sampled.standard_error]
         yield f"{predictor}: departs, distinct", [found.departs, found.distinct_from_all]
         near = theory.nearest_tokens(documents, V, tokens[3], tokens, 4, predictor)
         yield f"{predictor}: nearest", [near.tokens, near.cosine.value[0]]
@@ -92,10 +88,8 @@ def commanded() -> Iterator[tuple[str, Any]]:
         torch.manual_seed(0)
         tensors = {"wte.weight": torch.randn(build_corpus(toy_documents(80)).vocab_size, 5)}
         save_file(tensors | {"other": torch.zeros(3, 3)}, checkpoint)
-        yield (
-            "corpus predict",
-            command("corpus", "predict", str(text), "--nearest", "dog", "--predictor", "tied"),
-        )
+        predict = ("corpus", "predict", str(text), "--nearest", "dog", "--predictor", "tied")
+        yield "corpus predict", command(*predict)
         embedding = ("corpus", "embedding", str(text), "--checkpoint", str(checkpoint), "--top", "11")
         yield "corpus embedding", command(*embedding)
     rng = np.random.default_rng(2)

@@ -8,13 +8,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
-from sim import MemberConfig, RunConfig, Trainer
+from sim import MemberConfig, RunConfig, Trainer, label_logits
+from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.fast import gradients_of
 from sim.fast.token_table import pays
 from sim.models.initial import build
+from sim.models.layers import Parameters
+from sim.models.transformer import transformer
 from tests.sim.conftest import NOISY_TASK, small_member
-from tests.sim.plain_losses import member_losses
 
 SIZES = {"d_m": 12, "d_f": 14}
 VOCABULARY = 48
@@ -27,8 +30,7 @@ one_layer = st.fixed_dictionaries(
 ).map(lambda own: {"d_f": 14, "d_k": 5} | own)
 
 
-def transformer(norm: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Draw a Transformer with a norm placement."""
+def transformers(norm: str) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {
             "activation": st.sampled_from(["tanh", "relu", "gelu", "identity"]),
@@ -45,13 +47,28 @@ def transformer(norm: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 NORMS = ("post", "pre", "pre-queries", "none")
-MODELS = {"emb-mlp": emb_mlp, "one-layer": one_layer} | {norm: transformer(norm) for norm in NORMS}
+MODELS = {"emb-mlp": emb_mlp, "one-layer": one_layer} | {norm: transformers(norm) for norm in NORMS}
 
 
 def of_model(model: dict[str, Any], seed: int = 0) -> MemberConfig:
     """Return a member on sequences of five tokens, in float64."""
     task = NOISY_TASK | {"length": 5}
     return small_member(task=task, model=model, init_rates=[0.4], seeds=[seed], dtype="float64")
+
+
+def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model: ModelConfig) -> Tensor:
+    """Return each member's mean cross entropy in nats, shape (M,).
+
+    Of the labels, shape (M, batch); with ``loss = "next-token"`` of every next token too, the label being
+    what comes after the last.
+    """
+    if model.loss == "next-token" and not isinstance(model, EmbMLPConfig):  # type: ignore[attr-defined]
+        logits = transformer(parameters, tokens, model, every_position=True)
+        targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
+    else:
+        logits, targets = label_logits(parameters, tokens, model), labels
+    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return each.view(len(tokens), -1).mean(dim=1)
 
 
 @pytest.mark.parametrize("kind", MODELS)

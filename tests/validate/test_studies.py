@@ -12,6 +12,7 @@ from sim.config.run import sources
 from sim.training.session import train_together
 from tests.conftest import Cli
 from tests.run_folder import change, every_file
+from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate import run_study
@@ -30,20 +31,13 @@ from validate.studies import (
 )
 from validate.studies.study import FOLDER, shared_runs
 
-TINY = """
+TINY = f"""
 purpose = "Two models on a tiny task."
 init_rates = [0.3, 0.8]
 seeds = [0]
 keep = ["gram", "norms", "singular/*"]
 
-[task]
-keys = "20..25"
-n_anchors = 1
-length = 2
-vocab_size = 48
-reasoning_anchors = "4..7"
-memory_anchors = "1..3"
-
+[task]{TASK}
 [model]
 d_m = 8
 d_f = 12
@@ -57,8 +51,8 @@ learning_rate = 1e-3
 [variants.mlp]
 
 [variants."attn-1e-2"]
-model = { kind = "transformer", d_k = 4 }
-training = { learning_rate = 1e-2, epochs = 1 }
+model = {{ kind = "transformer", d_k = 4 }}
+training = {{ learning_rate = 1e-2, epochs = 1 }}
 """
 
 

@@ -10,21 +10,14 @@ import numpy as np
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.models.initial import tensor_specs
+from tests.validate.conftest import TASK as TINY
 from theory import cosine_matrix, label_table, marginal_distribution
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
 from validate.observe import Observations, draw_probe, observe_parameters
 
-TASK = {
-    "keys": "40..59",
-    "n_anchors": 2,
-    "length": 5,
-    "vocab_size": 110,
-    "reasoning_anchors": "11..16",
-    "memory_anchors": "1..5",
-    "held_out": [[11, 13]],
-}
+TASK = TINY | {"length": 5, "reasoning_anchors": "11..16"}
 RANGES = {
     "keys": "40..49",
     "n_anchors": 1,
