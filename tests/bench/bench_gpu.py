@@ -26,7 +26,8 @@ def bench_gpu(rounds: int = 5) -> dict[str, Any]:
 
 
 def _bench_members(count: int, rounds: int) -> dict[str, Any]:
-    trainer = Trainer(_config(count).members(), DEVICE)
+    own = {"init_rates": (0.3, 0.5, 0.8), "seeds": tuple(range(count // 3))}
+    trainer = Trainer(RunConfig(**load_preset("paper") | own).members(), DEVICE)
     trainer.advance(100)  # Recorded and warm.
     loop = PlainLoop(trainer, DEVICE)
     loop.steps(20)
@@ -41,11 +42,6 @@ def _bench_members(count: int, rounds: int) -> dict[str, Any]:
         "peak_memory_mib": torch.cuda.max_memory_allocated(DEVICE) / 2**20,
         "minutes_of_fig_3a": steps / statistics.median(ours) / 60,
     }
-
-
-def _config(count: int) -> RunConfig:
-    preset = load_preset("paper")
-    return RunConfig(**preset | {"init_rates": (0.3, 0.5, 0.8), "seeds": tuple(range(count // 3))})
 
 
 def _advance(trainer: Trainer, steps: int) -> None:

@@ -27,7 +27,6 @@ def all_blocks(page: str) -> list[tuple[str, str]]:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return the blocks in a language."""
     return [text for kind, text in all_blocks(page) if kind == language]
 
 

@@ -26,11 +26,6 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     FIGURES.pop(101, None)
 
 
-@pytest.fixture
-def _registered(_importable: None) -> None:
-    import bag_of_words  # noqa: F401
-
-
 @pytest.mark.usefixtures("_importable")
 def test_the_pages_code_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exec("\n".join(blocks("docs/howto/extend.md", "python")), {})
@@ -40,8 +35,10 @@ def test_the_pages_code_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (here / "runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
 
 
-@pytest.mark.usefixtures("_registered")
+@pytest.mark.usefixtures("_importable")
 def test_its_own_matrices_and_keys_are_checked() -> None:
+    import bag_of_words  # noqa: F401
+
     with pytest.raises(InputError, match=r"tensor_init_rates.*W_V.*unknown matrix"):
         make_run_config({"model": {"kind": "bag-of-words", "tensor_init_rates": {"W_V": 0.5}}})
     with pytest.raises(InputError, match=r"d_f.*unknown key"):

@@ -47,7 +47,6 @@ def files() -> tuple[Path, Path, Path]:
 
 
 def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the values by the names of parameters, and those that a function takes otherwise."""
     run, text, questions = files()
     corpora = (sim.CorpusSource(name="notes", files=(str(text),), documents="line"),)
     values: dict[str, Any] = {

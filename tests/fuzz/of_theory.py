@@ -113,5 +113,4 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 
 
 def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the values by the names of parameters, and those that a function takes otherwise."""
     return VALUES, OTHERWISE

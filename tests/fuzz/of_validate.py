@@ -27,7 +27,6 @@ RESULTS = frozenset(
 
 @functools.cache
 def runs() -> list[sim.Run]:
-    """Return tiny runs, trained once."""
     config = tiny_config(epochs=2, snapshot_epochs=[1])
     few = config.model_copy(update={"init_rates": (0.3, 0.8), "seeds": (0,)})
     return sim.train(few, tempfile.mkdtemp(prefix="anchorflow-fuzz-"))
@@ -35,14 +34,12 @@ def runs() -> list[sim.Run]:
 
 @functools.cache
 def checkpoint() -> Path:
-    """Return a checkpoint with one embedding."""
     path = Path(tempfile.mkdtemp(prefix="anchorflow-fuzz-")) / "model.safetensors"
     safetensors.numpy.save_file({"wte.weight": np.eye(3)}, path)
     return path
 
 
 def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the values by the names of parameters, and those that a function takes otherwise."""
     made = runs()
     settings, corpus = validate.group_runs(made), sim.build_corpus(["a b c a", "b a c"] * 30)
     linear, few = torch.nn.Linear(3, 2), np.array([[0.1, 0.4, 0.2], [0.3, 0.1, 0.9]])

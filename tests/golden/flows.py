@@ -21,7 +21,6 @@ TASK = Task(
 
 
 def kept(path: Trajectory) -> list[Any]:
-    """Return what a trajectory holds."""
     matrices = [path[name] for name in ("W_emb", "W1", "W2", "B") if name in path.kept]
     return [path.times, *matrices, *path.losses.values(), *path.invariants.values()]
 

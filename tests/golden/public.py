@@ -35,7 +35,6 @@ def entries() -> Iterator[tuple[str, Any]]:
 
 
 def limits(function: Any) -> list[tuple[str, Any]]:
-    """Return a function's defaults and the ranges of its arguments."""
     init = function.__init__ if inspect.isclass(function) else function
     hints = typing.get_type_hints(init, include_extras=True)
     given, kinds = inspect.signature(init).parameters.values(), (bool, int, float, str, tuple)
@@ -44,7 +43,6 @@ def limits(function: Any) -> list[tuple[str, Any]]:
 
 
 def ranges(hint: Any) -> Iterator[Between]:
-    """Yield the ranges that an annotation holds."""
     if isinstance(hint, Between):
         yield hint
     for part in typing.get_args(hint):

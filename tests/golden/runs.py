@@ -66,7 +66,6 @@ def entries() -> Iterator[tuple[str, Any]]:
 
 
 def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the tables of a sweep of eight tiny runs."""
     file, out = folder / "golden.toml", folder / "out"
     file.write_text(SWEEP)
     sweep = load_sweep(file)

@@ -46,7 +46,6 @@ TASKS = {
 
 
 def task_with(name: str) -> Task:
-    """Return a small task with a rule."""
     held_out = set() if name.startswith(("lookup", "window")) else {(2, 5), (3, 3)}
     mapping = Mapping((2, 3, 5), RULES[name], name, held_out)
     return Task(keys=range(20, 33), n_anchors=2, length=4, vocab_size=64, mappings=[mapping])
@@ -60,7 +59,6 @@ def entries() -> Iterator[tuple[str, Any]]:
 
 
 def of_rules() -> Iterator[tuple[str, Any]]:
-    """Yield what each rule says of its labels."""
     for name in RULES:
         task = task_with(name)
         population = theory.enumerate_population(task)
@@ -89,7 +87,6 @@ def of_rules() -> Iterator[tuple[str, Any]]:
 
 
 def of_statistics() -> Iterator[tuple[str, Any]]:
-    """Yield tables over all tokens."""
     tables = ("expected_token_label_matrix", "expected_cooccurrence", "marginal_distribution", "token_ratios")
     last = ("last_position_ratio", "last_position_distribution")
     for (name, task), held_out in product(TASKS.items(), (False, True)):
@@ -108,7 +105,6 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
 
 
 def of_samples() -> Iterator[tuple[str, Any]]:
-    """Yield statistics of samples."""
     rng = np.random.default_rng(3)
     sequences, labels = rng.integers(30, size=(400, 5)), rng.integers(30, size=400)
     yield "sample: sample_last_position_matrix", theory.token_label_matrix(sequences[:, -1:], labels, 30)
@@ -129,7 +125,6 @@ def of_samples() -> Iterator[tuple[str, Any]]:
 
 
 def of_shapes() -> Iterator[tuple[str, Any]]:
-    """Yield the shapes of Section 3."""
     paper = Task.paper()
     for task, anchor in ((paper, 12), (TASKS["shifts"], 2), (TASKS["shifts"], 6)):
         shape = theory.gaussian_shape(task, anchor, learning_rate=0.5, max_lost_mass=0.3)

@@ -81,7 +81,6 @@ def trained_on() -> Iterator[tuple[str, Any]]:
 
 
 def commanded() -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of ``corpus predict`` and ``corpus embedding``."""
     with tempfile.TemporaryDirectory() as folder:
         text, checkpoint = Path(folder, "toy.txt"), Path(folder, "model.safetensors")
         text.write_text("\n\n".join(toy_documents(80)))

@@ -98,5 +98,4 @@ def small(**options: Any) -> RunConfig:
 
 
 def small_member(**options: Any) -> MemberConfig:
-    """Make one member of a small configuration."""
     return small(**options).members()[0]

@@ -25,9 +25,8 @@ from theory import InputError
 def test_an_execution_that_makes_no_sense_is_refused_before_any_work(name: str, tmp_path: Path) -> None:
     values = {"workers": 0, "resume": "yes", "kernels": "fast", "device": "abacus", "engine": "slurn"}
     wrong: Any = values[name]
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=f"^{name} = "):
         train(small(), tmp_path / "runs", **{name: wrong})
-    assert refused.value.argument == name
     assert not (tmp_path / "runs").exists()
 
 

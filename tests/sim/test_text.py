@@ -26,11 +26,8 @@ def _file(folder: Path, name: str, content: str | bytes) -> Path:
     return file
 
 
-LINES = st.lists(st.sampled_from(["one two", "", "three", " "]), max_size=8)
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@given(lines=LINES)
+@given(lines=st.lists(st.sampled_from(["one two", "", "three", " "]), max_size=8))
 def test_documents_of_a_text_file(tmp_path_factory: Any, end: str, lines: list[str]) -> None:
     """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark."""
     file = _file(tmp_path_factory.mktemp("text"), "a.txt", "\ufeff" + end.join(lines))

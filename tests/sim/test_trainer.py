@@ -217,9 +217,8 @@ def test_fresh_noise_draws_every_epoch_anew() -> None:
     ],
 )
 def test_members_that_make_no_trainer_are_refused(members: Callable[[], Any], argument: str) -> None:
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match=f"^{argument} = "):
         Trainer(members())
-    assert refused.value.argument == argument
 
 
 def test_subnormal_numbers_are_zero_while_a_run_trains(tmp_path: Path) -> None:

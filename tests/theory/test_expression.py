@@ -113,9 +113,8 @@ OUTSIDE = (
 
 @pytest.mark.parametrize("text", OUTSIDE)
 def test_text_outside_the_grammar_is_refused(text: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^label = "):
         Expression(text)
-    assert caught.value.argument == "label"
 
 
 @pytest.mark.parametrize("text", ["key + b", "  key + b", "key + 0x10", "key + b.c"])

@@ -158,7 +158,6 @@ CHECKS: dict[str, Check] = {
 
 
 def takes_held_out(function: object) -> bool:
-    """Return whether a function has a switch ``held_out``."""
     if not inspect.isfunction(function):
         return False
     parameter = inspect.signature(function).parameters.get("held_out")

@@ -190,6 +190,5 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ("argument", "call"), [(name, call) for name, calls in REFUSED.items() for call in calls]
 )
 def test_what_makes_no_sense_is_refused_by_name(argument, call):
-    with pytest.raises(theory.InputError) as refusal:
+    with pytest.raises(theory.InputError, match=f"^{argument} = "):
         call()
-    assert refusal.value.argument == argument

@@ -87,9 +87,8 @@ REFUSED: dict[str, list[dict[str, Any]]] = {
     ("argument", "change"), [(name, change) for name, changes in REFUSED.items() for change in changes]
 )
 def test_nonsense_is_refused_by_name(argument: str, change: dict[str, Any]) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=f"^{argument} = "):
         Task(**(PAPER | change))
-    assert caught.value.argument == argument
 
 
 RULES: dict[str, list[Any]] = {

@@ -22,7 +22,6 @@ FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
 
 
 def made(rate: float, kinds: list[str], *, seeds: tuple[int, ...] = SEEDS, accuracy: Any = None) -> Setting:
-    """Return a setting of made-up runs."""
     runs = []
     for seed in seeds:
         arrays = of_embeddings(kinds, seed)

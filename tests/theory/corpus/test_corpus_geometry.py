@@ -12,8 +12,6 @@ import pytest
 from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
-    as_matrix,
-    bigram_operator,
     corpus_counts,
     corpus_geometry,
     corpus_gram,
@@ -32,19 +30,28 @@ TRANSITIONS[1] = 0.9 * TRANSITIONS[0] + 0.1 * TRANSITIONS[1]
 TOKENS = np.arange(6)
 
 
-def rows(sequences: list[npt.NDArray[np.int64]], predictor: CorpusPredictor) -> FloatArray:
-    """Return the rows that a predictor compares, from their definition."""
-    found = plain([s.tolist() for s in sequences], V)
-    n = found.pairs.sum()
-    if predictor == "marginal":
-        r, labels = found.pairs.sum(axis=1) / n, found.pairs.sum(axis=0) / n
-        return found.pairs / n - np.outer(r, labels)
-    C = found.C
-    return {"bigram": C, "tied": C + C.T, "readout": C.T, "context": found.context.T}[predictor]
+def compared(joint: FloatArray, context: FloatArray, predictor: CorpusPredictor) -> FloatArray:
+    """Return the rows that a predictor compares: by the frequencies of pairs, and by the mean contexts."""
+    r, labels = joint.sum(axis=1), joint.sum(axis=0)
+    C = joint - r[:, None] / len(joint)
+    return {
+        "bigram": C,
+        "marginal": joint - np.outer(r, labels),
+        "tied": C + C.T,
+        "readout": C.T,
+        "context": context,
+    }[predictor]
+
+
+def rows(
+    sequences: list[npt.NDArray[np.int64]], predictor: CorpusPredictor, vocab_size: int = V
+) -> FloatArray:
+    found = plain([s.tolist() for s in sequences], vocab_size)
+    return compared(found.pairs / found.pairs.sum(), found.context.T, predictor)
 
 
 def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
-    """Return the same for infinitely many chains, from the distribution of their states."""
+    """Return these rows for infinitely many chains, from the distribution of their states."""
     start = np.full(V, 1 / V)
     joint = np.zeros((V, V))
     context = np.zeros((V, V))
@@ -58,15 +65,7 @@ def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
         joint += occupied[k - 1][:, None] * TRANSITIONS / (length - 1)
         for m in range(1, k + 1):
             context += occupied[m - 1][:, None] * power[k + 1 - m] / k / (length - 1)
-    r, labels = joint.sum(axis=1), joint.sum(axis=0)
-    C = joint - r[:, None] / V
-    return {
-        "bigram": C,
-        "marginal": joint - np.outer(r, labels),
-        "tied": C + C.T,
-        "readout": C.T,
-        "context": context - context.sum(axis=1)[:, None] / V,
-    }[predictor]
+    return compared(joint, context - context.sum(axis=1)[:, None] / V, predictor)
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
@@ -84,9 +83,7 @@ def test_many_documents_give_the_cosines_of_the_definition(predictor: CorpusPred
 def test_the_mean_over_all_tokens_is_that_of_the_plain_rows(predictor: CorpusPredictor) -> None:
     documents = [*markov(np.random.default_rng(6), TRANSITIONS, 7, 5), np.array([0, 3])]
     counts = corpus_counts(documents, V + 2)
-    C = as_matrix(bigram_operator(counts))
-    marginal = C - np.outer(counts.ratios, counts.labels / counts.n_pairs - 1 / (V + 2))
-    D = {"bigram": C, "marginal": marginal, "tied": C + C.T, "readout": C.T}[predictor]
+    D = rows(documents, predictor, V + 2)
     D = D[np.linalg.norm(D, axis=1) > 1e-12]
     found = corpus_mean_cosine(counts, range(V + 2), predictor)
     assert found == pytest.approx(off_diagonal(cosine_matrix(D)).mean(), abs=1e-12)

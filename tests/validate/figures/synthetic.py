@@ -68,7 +68,6 @@ def make_observations(
 def several(
     model: str = "transformer", gammas: tuple[float, ...] = (0.3, 0.8), **other: Any
 ) -> list[Observations]:
-    """Return made-up runs of several γ, two seeds each."""
     return [make_observations(model, gamma, seed, **other) for gamma in gammas for seed in (0, 1)]
 
 

@@ -64,5 +64,4 @@ def _cosines(rng: np.random.Generator) -> np.ndarray:
 
 
 def several_language(gammas: tuple[float, ...] = (0.3, 0.5, 0.8)) -> list[Observations]:
-    """Return made-up runs of several γ, two seeds each."""
     return [make_language_observations(gamma, seed) for gamma in gammas for seed in (0, 1)]

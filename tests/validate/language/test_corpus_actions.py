@@ -14,7 +14,6 @@ from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic_language import NAMES, WORDS, several_language
 from validate.corpus.comparison import LanguageComparison
 from validate.judge.groups import group_runs
-from validate.observe import Observations
 
 SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]
 SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "1", "--workers", "1"]
@@ -52,14 +51,6 @@ def test_train_then_compare(texts: Path, cli: Cli) -> None:
     assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
 
 
-def scattered(runs: list[Observations]) -> list[Observations]:
-    """Return runs whose gaps rise by less with γ in later seeds: equal ones would decide nothing."""
-    for run in runs:
-        for line in run.metrics:
-            line["loss"][NAMES[1]] -= 1e-4 * run.config.seed * run.config.init_rate
-    return runs
-
-
 def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
     runs = several_language((0.3, 0.8))
     assert LanguageComparison.of(group_runs(runs)).learned
@@ -75,9 +66,11 @@ def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
 def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
     """Cosines are drawn anew for each kind, so that all numbers differ; each is computed a second time."""
     rng = np.random.default_rng(0)
-    runs = scattered(several_language((0.3, 0.8)))
+    runs = several_language((0.3, 0.8))
     above = np.triu_indices(WORDS, 1)
     for run in runs:
+        for line in run.metrics:  # Gaps that rise by less with γ in later seeds: equal ones decide nothing.
+            line["loss"][NAMES[1]] -= 1e-4 * run.config.seed * run.config.init_rate
         for name in list(run.arrays):
             if name.startswith(("cosine/", "predicted/", "control/")):
                 shape = run.arrays[name].shape

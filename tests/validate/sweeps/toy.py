@@ -40,7 +40,6 @@ def toy_text(*, epochs: int = 2, seeds: str = "[0, 1]", axes: str = "learning_ra
 
 
 def write_toy(folder: Path, *, epochs: int = 2, axes: str = "learning_rate = [1e-3, 2e-3]") -> Path:
-    """Write the sweep with so many epochs and these axes."""
     file = folder / "toy.toml"
     file.write_text(toy_text(epochs=epochs, axes=axes))
     return file
