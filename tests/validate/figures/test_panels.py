@@ -11,18 +11,8 @@ from scipy import stats
 
 from tests.validate.figures.synthetic import make_observations
 from theory import label_distribution, marginal_distribution, off_diagonal
-from validate.figures import (
-    Curve,
-    Curves,
-    HeatMap,
-    accuracy_curves,
-    cosine_map,
-    cosine_rows,
-    group_runs,
-    label_curves,
-    new_axes,
-    token_map,
-)
+from validate import figures
+from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
@@ -34,12 +24,12 @@ from validate.report.figures import draw_errors
 
 @pytest.fixture(scope="module")
 def small() -> Setting:
-    return group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1, 2)])[-1]
+    return figures.group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1, 2)])[-1]
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
 def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
-    panel = accuracy_curves(small, measure)  # type: ignore[arg-type]
+    panel = figures.accuracy_curves(small, measure)  # type: ignore[arg-type]
     for part, (name, look) in PARTS.items():
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
         np.testing.assert_array_equal(panel.curves[name].seeds, wanted)
@@ -87,7 +77,7 @@ def test_a_map_has_its_values_where_their_names_are() -> None:
 def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
     matrices = small.cosines(tokens, 9)
-    panel = cosine_map("observed", tokens, matrices)
+    panel = figures.cosine_map("observed", tokens, matrices)
     np.testing.assert_allclose(panel.values, matrices.mean(axis=0))
     assert panel.limits == (-1, 1)
     means = [float(off_diagonal(m).mean()) for m in matrices]
@@ -96,7 +86,7 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Sett
 
 def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Setting) -> None:
     task, tokens = small.task, small.task.reasoning_anchors
-    panels = cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
+    panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
     shifts = {
         "P^s - u": np.full(task.vocab_size, 1 / task.vocab_size),
         "P^s - mean P": marginal_distribution(task, held_out=True),
@@ -117,7 +107,7 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
 
 def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
-    panel = label_curves(small.task, tokens, "labels")
+    panel = figures.label_curves(small.task, tokens, "labels")
     for (name, curve), s in zip(panel.curves.items(), tokens, strict=True):
         assert name.endswith(f"s = {s}")
         wanted = label_distribution(small.task, s, held_out=True) - 1 / small.task.vocab_size
@@ -125,7 +115,7 @@ def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
 
 
 def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
-    panel = token_map(small, 9, "map")
+    panel = figures.token_map(small, 9, "map")
     first, task = small.runs[0], small.task
     places = {s: i for i, s in enumerate(first.tokens)}
     coordinates = first.at("pca", 9)[:, :2]
@@ -160,7 +150,7 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
 
 @pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
 def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
-    figure, (ax,) = new_axes()
+    figure, (ax,) = figures.new_axes()
     ax.plot([1, 2], label=f"of {name}")
     ax.set(title=f"{name} anchors", xlabel="$P^s$")
     ax.legend()
