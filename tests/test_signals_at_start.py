@@ -83,11 +83,8 @@ ENDINGS = {
 )
 def test_a_signal_ends_the_command_in_one_line_after_its_clean_up(when: str) -> None:
     code, status, printed = ENDINGS[when]
-    assert ended(f"{code}\nsys.argv = ['anchorflow', 'claims']\nsys.exit(main())") == (
-        status,
-        printed,
-        STOPPED,
-    )
+    found = ended(f"{code}\nsys.argv = ['anchorflow', 'claims']\nsys.exit(main())")
+    assert found == (status, printed, STOPPED)
 
 
 def ended(code: str) -> tuple[int, str, str]:

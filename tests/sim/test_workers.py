@@ -84,9 +84,8 @@ def test_a_run_that_is_killed_again_and_again_is_named(
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        with pytest.raises(
-            UnfinishedRunsError, match=r"4 of 4 runs did not finish.*killed, in each of 2 tries"
-        ):
+        words = r"4 of 4 runs did not finish.*killed, in each of 2 tries"
+        with pytest.raises(UnfinishedRunsError, match=words):
             train_members(members, _paths(members, tmp_path), workers=2)
     finally:
         ended.set()

@@ -195,10 +195,8 @@ def _frozen_rmse(observed: Observations, tokens: list[int], epoch: int) -> float
     assert observed.path is not None
     run = Run.open(observed.path)
     flow = frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
-    error = off_diagonal(cosine_matrix(flow[tokens])) - off_diagonal(
-        cosine_matrix(run.embedding(epoch)[tokens])
-    )
-    return math.sqrt(float(np.mean(error**2)))
+    predicted, seen = (off_diagonal(cosine_matrix(W[tokens])) for W in (flow, run.embedding(epoch)))
+    return math.sqrt(float(np.mean((predicted - seen) ** 2)))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,15 +113,16 @@ def test_corollaries_are_the_frozen_flow(name: str, token: int, task: Task, reco
     record_error(equations, error, below=1e-12)
 
 
-@pytest.mark.parametrize("rung", ["coupled", "linearised", "population"])
+FLOWS: dict[str, Any] = {
+    "coupled": partial(theory.coupled_flow, C),
+    "linearised": partial(theory.linearised_flow, C, S),
+    "population": partial(theory.population_flow, POPULATION),
+}
+
+
+@pytest.mark.parametrize("rung", FLOWS)
 def test_quantities_are_conserved_on_every_rung(rung: str, record_error: Record) -> None:
-    options: dict[str, Any] = {"solver": theory.EXACT, "keep": ALL}
-    if rung == "population":
-        path = theory.population_flow(POPULATION, START, [0.0, 0.3], **options)
-    elif rung == "linearised":
-        path = theory.linearised_flow(C, S, START, [0.0, 0.3], **options)
-    else:
-        path = theory.coupled_flow(C, START, [0.0, 0.3], **options)
+    path = FLOWS[rung](START, [0.0, 0.3], solver=theory.EXACT, keep=ALL)
     for name, (first, second) in (("conserved 1", ALL[:2]), ("conserved 2", ALL[1:])):
         before, after = (formula(name)(path[first][k], path[second][k]) for k in range(2))
         record_error("conserved matrices", float(np.abs(after - before).max()))
@@ -284,10 +286,8 @@ def test_lemmas_3_and_4_are_the_numeric_flows(record_error: Record) -> None:
 
 def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: Record) -> None:
     C, C_last = theory.expected_token_label_matrix(SEVEN), theory.last_position_matrix(SEVEN)
-    exact, printed = (
-        theory.transformer_drive(C, C_last, 5, W_F, W_VO),
-        theory.paper_transformer_drive(C, 5, W_F, W_VO),
-    )
+    exact = theory.transformer_drive(C, C_last, 5, W_F, W_VO)
+    printed = theory.paper_transformer_drive(C, 5, W_F, W_VO)
     for kind, token in TOKENS.items():
         ratio, share = theory.token_ratio(SEVEN, token), theory.last_position_share(SEVEN, token)
         laws = (f(SEVEN, token)[None] for f in (theory.label_distribution, theory.last_position_distribution))
@@ -305,10 +305,8 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
         error = relative(formula(proposition)(*given, 5, *MATRICES, D)[0], printed[token])
         record_error(f"eq. {number}", error, below=1e-12)
         extra = (2,) if memory else ()
-        assert (
-            relative(formula(f"{proposition} exact")(*given, *extra, 5, *MATRICES, D)[0], exact[token])
-            < 1e-12
-        )
+        made = formula(f"{proposition} exact")(*given, *extra, 5, *MATRICES, D)
+        assert relative(made[0], exact[token]) < 1e-12
     made = formula("eq 38")(MODEL.W_emb, C, 5, MODEL.W_f1, MODEL.W_f2, MODEL.W_O)
     error = relative(made, theory.value_drive(MODEL.W_emb, C, 5, W_F, MODEL.W_O))
     record_error(("eq. 36", "eq. 37", "eq. 38"), error, below=1e-12)

@@ -66,10 +66,8 @@ def test_every_column_and_key_is_its_own_measure() -> None:
             assert record[name] == getattr(found, name).as_dict()
         assert cells["mean"] == f"{found.predicted_mean:.3f}"
         assert cells["observed"] == f"{found.observed_mean:.3f}"
-        assert (record["predicted_mean"], record["observed_mean"]) == (
-            found.predicted_mean,
-            found.observed_mean,
-        )
+        assert record["predicted_mean"] == found.predicted_mean
+        assert record["observed_mean"] == found.observed_mean
         assert cells["n"] == str(record["n_tokens"])
         assert found.gain.mean == pytest.approx(found.pearson.mean - found.control.mean)
         assert cells["predictor"].startswith(record["predictor"])
@@ -158,9 +156,8 @@ def test_any_holder_of_an_embedding_will_do(tmp_path: Path) -> None:
 
 def test_more_rows_than_tokens_are_padding_only_if_said_so() -> None:
     longer = np.concatenate([NOISE, NOISE[:3]])
-    with pytest.raises(
-        InputError, match=rf"embedding = {V + 3}: rows for a vocabulary of {V}; .*padded=True"
-    ):
+    words = rf"embedding = {V + 3}: rows for a vocabulary of {V}; .*padded=True"
+    with pytest.raises(InputError, match=words):
         comparison(longer)
     assert len(comparison(longer, padded=True)) == 2
     with pytest.raises(InputError, match="rows for a vocabulary"):

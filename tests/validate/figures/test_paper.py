@@ -158,9 +158,8 @@ def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: 
     with pytest.raises(InputError, match="restore it"):
         kept_of(FIGURES[3], damaged)
     monkeypatch.setattr("validate.observe.kept", read)
-    assert (
-        "anchorflow study group-2024 --run --keep" in cli("figures", "5", "--out", str(tmp_path), code=2).err
-    )
+    refused = cli("figures", "5", "--out", str(tmp_path), code=2).err
+    assert "anchorflow study group-2024 --run --keep" in refused
     printed = cli("figures", "--out", str(tmp_path), "--json")
     made = printed.json()["figures"]
     assert [figure["figure"] for figure in made] == [2, 3, 4, 10]
