@@ -99,7 +99,9 @@ def test_without_large_initial_weights_the_command_for_them_stands_there(
     assert only([small]).missing_command() == (
         "anchorflow train runs/mine/gamma0.8_seed0/config.json --init-rates 0.3 --seeds 0 1 2 --out runs/mine"
     )
-    assert "--init-rates 0.8" in only([large]).missing_command()
+    assert "--init-rates 0.8 --seeds" in only([large]).missing_command()
+    neither = made(0.5, ["random", "distribution", "distribution"])
+    assert "--init-rates 0.3 0.8 --seeds" in only([neither]).missing_command()
 
 
 def test_runs_that_were_too_short_are_trained_twice_as_long(large: Setting) -> None:

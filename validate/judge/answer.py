@@ -145,9 +145,9 @@ class Answer:
         seeds: Sequence[int] = like.seeds
         longer = 2 if self.why.endswith(LONGER) else 1
         if len(rates) < 2:
-            other = LARGE if self.control is None else SMALL
+            others = [rate for rate, side in ((LARGE, self.control), (SMALL, self.small)) if side is None]
             # A control as short as the runs that were too short would not help them.
-            rates = [*rates, other] if longer > 1 else [other]
+            rates = rates + others if longer > 1 else others
         elif self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
             seeds = range(first, first + len(seeds))

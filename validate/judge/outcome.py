@@ -169,6 +169,8 @@ class Outcome(Shown):
         elif margin:
             small = mean.p_within(c.threshold, margin)
         p = mean.p_value(edge)
+        if math.isnan(p):  # Equal seeds of a measure without steps do not say how much it varies.
+            return Decision("undecided")
         no_effect = c.relation in (">", "<")  # ">=" and "<=" ask for a size.
         reading = "" if small >= self.level else NO_EFFECT if no_effect else AT_THRESHOLD
         if p < self.level:

@@ -94,7 +94,7 @@ def versions(settings: Sequence[Setting], made: dict[str, Any]) -> list[str]:
     """Return the versions behind the runs and behind the report, a sentence each."""
     runs = [run.provenance for setting in settings for run in setting.runs]
     sentences = []
-    for whose, found in ((f"{len(runs)} runs", runs), ("this report", [made])):
+    for whose, found in ((f"{len(runs)} run{'s' * (len(runs) > 1)}", runs), ("this report", [made])):
         each = [{"python": p.get("python", "–"), **p.get("versions", {})} for p in found]
         texts = dict.fromkeys(", ".join(f"{name} {v}" for name, v in own.items()) for own in each)
         sentences.append(f"Versions, {whose}: {' | '.join(texts)}.")

@@ -40,6 +40,7 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         (BELOW, {}, "fails", ""),
         (WIDE, {}, "undecided", ""),
         ([1.0], {}, "undecided", ""),
+        ([1.0, 1.0, 1.0], {"margin": 0.1}, "undecided", ""),
         (BELOW, {"relation": "<"}, "holds", ""),
         ([math.nan, 1.0, 1.0], {}, "undefined", ""),
         ([Bound(-1.0, 2.0), 1.0, 1.1], {}, "censored", ""),

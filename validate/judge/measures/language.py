@@ -14,6 +14,7 @@ from sim.config.language import LanguageTask
 from theory import InputError
 from validate.judge.agreement import pearson
 from validate.observe import Observations
+from validate.observe.times import curve
 
 KNOWN = ("nothing", "frequencies", "pairs")
 """What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
@@ -33,9 +34,8 @@ def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float
 
     ``known`` is one of ``KNOWN``, ``line`` an evaluation.
     """
-    losses = run.metrics[line]["loss"]
     first, second = (
-        float(losses[name]) - (0.0 if known == "nothing" else entropy(run, name, known))
+        float(curve(run, "loss", name)[1][line]) - (0.0 if known == "nothing" else entropy(run, name, known))
         for name in two_corpora(run)
     )
     return second - first
@@ -43,7 +43,7 @@ def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float
 
 def relative_gap(run: Observations) -> float:
     """Return ΔL of the paper: (L₂ − L₁)/L₁."""
-    return loss_gap(run) / float(run.metrics[-1]["loss"][two_corpora(run)[0]])
+    return loss_gap(run) / float(curve(run, "loss", two_corpora(run)[0])[1][-1])
 
 
 def entropy(run: Observations, corpus: str, known: str) -> float:
@@ -53,13 +53,8 @@ def entropy(run: Observations, corpus: str, known: str) -> float:
 
 def learned_epoch(run: Observations) -> int | None:
     """Return the first snapshot at which no corpus's loss is above its tokens' entropy, if there is one."""
-    names = two_corpora(run)
-    levels = {name: entropy(run, name, "frequencies") for name in names}
-    learned = {
-        line["epoch"]
-        for line in run.metrics
-        if all(line["loss"][name] <= level for name, level in levels.items())
-    }
+    below = [curve(run, "loss", name)[1] <= entropy(run, name, "frequencies") for name in two_corpora(run)]
+    learned = {line["epoch"] for line, *each in zip(run.metrics, *below, strict=True) if all(each)}
     return next((epoch for epoch in run.epochs if epoch in learned), None)
 
 
