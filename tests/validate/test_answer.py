@@ -14,7 +14,7 @@ from theory import off_diagonal
 from validate.figures import Points
 from validate.judge.answer import Answer, answers, missing_command
 from validate.judge.groups import Setting, group_runs
-from validate.predict.predictors import from_uniform
+from validate.predict.predictors import uniform_cosines
 from validate.report.picture import pair_kinds, picture
 
 SEEDS = (0, 1, 2)
@@ -54,7 +54,7 @@ def test_a_prediction_that_comes_true_holds_and_the_numbers_are_those_of_the_run
     assert answer.verdict in ("holds", "partly"), answer.why
     by_name = {o.condition.what: o for o in answer.outcomes}
     tokens = TASK.anchors
-    predicted = from_uniform(small.runs[0], tokens)
+    predicted = uniform_cosines(TASK, tokens)
     wanted = [
         float(np.corrcoef(off_diagonal(r.cosines(tokens, 3)), off_diagonal(predicted))[0, 1])
         for r in small.runs
@@ -158,8 +158,8 @@ def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Sett
     titles = [ax.get_title().split("\nmean")[0] for ax in maps]
     assert titles[0] == "predicted:\n$P^s - u$ (eq. 5, 8)"
     assert titles[1:] == ["observed, γ = 0.8:\nepoch 3", "observed, γ = 0.3:\nepoch 10"]
-    (r, *_), tokens = small.runs, TASK.anchors
-    predicted = from_uniform(r, tokens)
+    tokens = TASK.anchors
+    predicted = uniform_cosines(TASK, tokens)
     np.testing.assert_allclose(maps[0].images[0].get_array(), predicted)
     mean = np.mean([each.cosines(tokens, 3) for each in small.runs], axis=0)
     np.testing.assert_allclose(maps[1].images[0].get_array(), mean)

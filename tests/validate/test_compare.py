@@ -27,7 +27,7 @@ from validate.judge.groups import Setting
 from validate.judge.ranking import ranking, rung_distances
 from validate.observe import Observations, observe
 from validate.observe.times import early_epoch, time_at
-from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, from_uniform
+from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, uniform_cosines
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
@@ -90,7 +90,7 @@ def test_every_number_stands_under_the_name_of_its_measure(settings: list[Settin
     """The early comparison, the ranking and the error budget of one setting, by SciPy and by hand."""
     small = next(s for s in settings if s.init_rate == 0.8)
     tokens, last = small.task.anchors, small.epochs()[-1]
-    predicted = [off_diagonal(from_uniform(run, tokens)) for run in small.runs]
+    predicted = [off_diagonal(uniform_cosines(run.task, tokens)) for run in small.runs]
     sample = [off_diagonal(from_counts(run, tokens)) for run in small.runs]
 
     def wanted(epochs: list[int], guesses: list[Any]) -> dict[str, float]:

@@ -30,7 +30,7 @@ from validate.judge.ranking import STEPS, rung_distances
 from validate.judge.stats import over_seeds
 from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at
-from validate.predict.predictors import from_uniform
+from validate.predict.predictors import uniform_cosines
 from validate.report import Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_overview, paper_figures
 from validate.report.page import page, render
@@ -105,7 +105,7 @@ def test_order_and_size_are_split_by_kind_of_pairs() -> None:
     every = {**kinds, "all pairs": np.ones(len(i), dtype=bool)}
     for agreement in agreements(setting):
         own = every[agreement.pairs]
-        x = [off_diagonal(from_uniform(r, tokens))[own] for r in setting.runs]
+        x = [off_diagonal(uniform_cosines(r.task, tokens))[own] for r in setting.runs]
         y = [off_diagonal(r.cosines(tokens, early_epoch(r)))[own] for r in setting.runs]
         pairs = list(zip(x, y, strict=True))
         rmse = np.mean([np.sqrt(np.mean((a - b) ** 2)) for a, b in pairs])

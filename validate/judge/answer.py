@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.runs.folder import is_run_folder
 from sim.runs.provenance import model_file
-from theory import off_diagonal
+from theory import Task, off_diagonal
 from theory.checked import checked
 from theory.display import html_table, ranges
 from validate.judge.agreement import CONSTANT
@@ -31,10 +31,10 @@ from validate.judge.outcome import OUTCOMES, Outcome
 from validate.judge.ranking import ranking
 from validate.judge.stats import COSINE, LEVEL, over_seeds
 from validate.judge.verdict import Finding, Verdict, judge_claim
-from validate.observe import Observations, Source
+from validate.observe import Source
 from validate.observe.times import HALF, early_epoch
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
-from validate.predict.predictors import from_uniform, training_labels
+from validate.predict.predictors import training_labels, uniform_cosines
 
 PREDICTION = "P^s - u"
 """The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
@@ -86,7 +86,7 @@ class Answer:
         (claim,) = read_claims(CONDITIONS, "own", **rates)
         few = len(settings[0].task.anchors) < 3
         finding = judge_claim(claim, among([] if few else settings))
-        return cls(settings, small, control, finding, *_judge(settings[0], small, control, finding))
+        return cls(settings, small, control, finding, *_judge(settings[0].task, small, control, finding))
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -112,7 +112,7 @@ class Answer:
         """Return what a person would quote: how good the prediction is early in training at each γ."""
         first, *rest = self.judged() or self.settings
         if len(first.task.anchors) < 3:
-            return _undecidable(first.runs[0])
+            return _undecidable(first.task)
 
         def at(setting: Setting) -> str:
             seeds = f"{setting.seeds_text}{', so no interval' * (len(setting.runs) == 1)}"
@@ -212,10 +212,10 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
 
 
 def _judge(
-    any_setting: Setting, small: Setting | None, control: Setting | None, finding: Finding
+    task: Task, small: Setting | None, control: Setting | None, finding: Finding
 ) -> tuple[Verdict, str]:
     """Return the verdict and its reason."""
-    if reason := _undecidable(any_setting.runs[0]):
+    if reason := _undecidable(task):
         return "undecided", f"{NO_RUN}: {reason}"
     if small is None:
         return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
@@ -247,7 +247,7 @@ def _judge(
 
 def _tested(finding: Finding) -> list[tuple[str, Outcome, float]]:
     """Return each condition's state after correction for their number, with its adjusted p-value."""
-    pairs = zip(finding.endpoints(""), finding.adjusted(""), strict=True)
+    pairs = finding.adjusted("")
     return [(o.state if o.state in ("holds", "fails") and p < LEVEL else "undecided", o, p) for o, p in pairs]
 
 
@@ -268,16 +268,15 @@ def _unfit(setting: Setting) -> str:
     )
 
 
-def _undecidable(run: Observations) -> str:
-    """Return why the prediction of a run's task can be neither right nor wrong; empty if it can be."""
-    task = run.task
+def _undecidable(task: Task) -> str:
+    """Return why the prediction of a task can be neither right nor wrong; empty if it can be."""
     if len(task.anchors) < 3:
         return "a task with fewer than three anchors has no cosines to predict"
     excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
     if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= CONSTANT]:
         frequent = f"every label is as frequent with {ranges(flat)}"
         return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
-    predicted = off_diagonal(from_uniform(run, task.anchors))
+    predicted = off_diagonal(uniform_cosines(task, task.anchors))
     if np.ptp(predicted) <= CONSTANT:
         same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
         return f"{same}, and nothing correlates with a constant"
@@ -296,7 +295,7 @@ def missing_command(
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None
     beside = Path(os.path.normpath(source.absolute())).parent  # The run may have been named . or ../NAME.
-    name = f"{beside.name}-longer" if longer > 1 else beside.name
+    name = beside.name + "-longer" * (longer > 1)
     if apart:
         name = f"{re.sub(r'-seeds[0-9]+-[0-9]+$', '', beside.name)}-seeds{seeds[0]}-{seeds[-1]}"
     out = beside.parent / name

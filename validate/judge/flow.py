@@ -65,14 +65,7 @@ class Aligned(Record):
 class Level:
     """The cosines of every pair of anchors at one training accuracy, each of shape (n_seeds, n_pairs).
 
-    Attributes
-    ----------
-    level : float
-    observed : ndarray
-    predicted : dict of str to ndarray
-        By predictor.
-    seconds : dict of str to float
-        The cost of each.
+    ``predicted`` and ``seconds``, what it cost, are by predictor.
     """
 
     level: float
@@ -87,9 +80,8 @@ class Level:
         for name, predicted in self.predicted.items():
             each = measures(predicted, self.observed)
             slopes = over_seeds([slope(p, o) for p, o in zip(predicted, self.observed, strict=True)])
-            errors = over_seeds(each["rmse"], SIZE)
-            pearson = over_seeds(each["pearson"], COSINE)
-            rows.append(Aligned(self.level, name, pearson, slopes, errors, self.seconds[name]))
+            pearson, rmse = over_seeds(each["pearson"], COSINE), over_seeds(each["rmse"], SIZE)
+            rows.append(Aligned(self.level, name, pearson, slopes, rmse, self.seconds[name]))
         return rows
 
 
@@ -102,32 +94,18 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 def flow_cosines(
     config: MemberConfig, accuracies: Sequence[float], **options: Any
 ) -> tuple[list[FloatArray], float]:
-    """Return the flow's cosines of all anchors at some training accuracies, and the seconds that they took.
+    """Return the flow's cosines of all anchors at increasing training accuracies, and the seconds they took.
 
     Weights and memory tables are drawn with ``START``: nothing of a run is used. NaN where an accuracy is
-    not reached within twice the run's epochs.
-
-    Parameters
-    ----------
-    config : MemberConfig
-    accuracies : sequence of float
-        Increasing.
-    **options : int
-        ``max_gradients`` of ``predicted_embedding``.
-
-    Raises
-    ------
-    InputError
-        As ``flow_options``.
+    not reached within twice the run's epochs. ``max_gradients`` is that of ``predicted_embedding``. Errors
+    are those of ``flow_options``.
     """
     began, setting = time.process_time(), flow_options(config)
     found = predicted_embedding(accuracies=accuracies, seed=START, **setting, **options)
     anchors = list(setting["task"].anchors)
     unknown = np.full((len(anchors), len(anchors)), np.nan)
-    reached = np.isfinite(found.steps)
-    cosines = [
-        cosine_matrix(W[anchors]) if known else unknown for W, known in zip(found.W_emb, reached, strict=True)
-    ]
+    pairs = zip(found.W_emb, np.isfinite(found.steps), strict=True)
+    cosines = [cosine_matrix(W[anchors]) if reached else unknown for W, reached in pairs]
     return cosines, time.process_time() - began
 
 
@@ -182,25 +160,18 @@ def aligned(setting: Setting) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
     At each of ``LEVELS`` every run is seen at the snapshot with the nearest training accuracy, and the flow
-    at that accuracy. Another seed's run is left out where there is one seed.
-
-    Raises
-    ------
-    InputError
-        As ``snapshots_at_levels``.
+    at that accuracy. Another seed's run is left out where there is one seed. Errors are those of
+    ``snapshots_at_levels``.
     """
-    runs, tokens, known = setting.runs, setting.task.anchors, snapshots_at_levels(setting)
-    reached = {
-        level: [accuracy_at(run, epoch) for run, epoch in zip(runs, epochs, strict=True)]
-        for level, epochs in known.items()
-    }
-    wanted = sorted({accuracy for each in reached.values() for accuracy in each})
+    runs, tokens = setting.runs, setting.task.anchors
+    levels = snapshots_at_levels(setting).items()
+    known = {level: list(zip(runs, epochs, strict=True)) for level, epochs in levels}
+    wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
     matrices, seconds = flow_cosines(setting.config, wanted)
     found = []
-    for level, epochs in known.items():
-        own = list(zip(runs, epochs, strict=True))
+    for level, own in known.items():
         observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])
-        flow = np.array([off_diagonal(matrices[wanted.index(accuracy)]) for accuracy in reached[level]])
+        flow = np.array([off_diagonal(matrices[wanted.index(accuracy_at(*seen))]) for seen in own])
         labels = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), flow.shape)
         guess = np.broadcast_to(RIVALS[MAPPING](setting.task, tokens), flow.shape)
         name = FLOWS[setting.config.training.optimizer]

@@ -35,34 +35,18 @@ from validate.judge.condition import (
 from validate.judge.measures import measure_of
 from validate.judge.stats import ANY, COSINE, SHARE, SIZE, SKILL
 from validate.observe.times import early_epoch, first_epoch, has_learned, last_epoch
-from validate.predict.predictors import (
-    from_counts,
-    from_eq14,
-    from_frozen_direction,
-    from_marginal,
-    from_uniform,
-)
+from validate.predict.predictors import PREDICTORS, from_counts
 
 FOLDER = Path(__file__).with_name("claims")
 CORPORA = Path(__file__).with_name("corpora.toml")
 """Claims about a language model on two corpora, with names in braces."""
-_GPT2: dict[str, Any] = {
-    "first": "prontoqa",
-    "second": "tinystories",
-    "small": SMALL,
-    "large": LARGE,
-    "setting": "GPT-2",
-}
 _RANGES = {"any": ANY, "share": SHARE, "cosine": COSINE, "size": SIZE, "skill": SKILL}
 _NAMED: dict[str, Any] = {
     "start": first_epoch,
     "early": early_epoch,
     "end": last_epoch,
-    "P^s - u": from_uniform,
-    "P^s - mean P": from_marginal,
     "counts": from_counts,
-    "frozen flow, late": from_frozen_direction,
-    "eq. 14": from_eq14,
+    **{predictor.name: predictor.cosines for predictor in PREDICTORS},
 }
 """Snapshots and predictors by the names that claims give them."""
 _OF_A_SIDE = ("what", "measure", "args", "at", "variants", "study", "learned", "draws")
@@ -86,9 +70,11 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
     InputError
         If there is no claim of a number, or two claims have the same.
     """
+    claims = [claim for path in sorted(FOLDER.glob("*.toml")) for claim in read_claims(path)]
+    names = {"first": "prontoqa", "second": "tinystories", "setting": "GPT-2"}
+    claims += read_claims(CORPORA, **names, small=SMALL, large=LARGE)
     found: dict[int, Claim] = {}
-    paths = sorted(FOLDER.glob("*.toml"))
-    for claim in (*(c for path in paths for c in read_claims(path)), *read_claims(CORPORA, **_GPT2)):
+    for claim in claims:
         if claim.number in found:
             problem = f"already names {found[claim.number].name!r}"
             raise InputError("claim", claim.number, problem, "take another number")

@@ -55,11 +55,7 @@ def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
 
 def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
     claim = finding.claim
-    adjusted = {
-        id(o): p
-        for s in finding.settings
-        for o, p in zip(finding.endpoints(s), finding.adjusted(s), strict=True)
-    }
+    adjusted = {id(o): p for s in finding.settings for o, p in finding.adjusted(s)}
     return {
         "number": claim.number,
         "name": claim.name,

@@ -43,19 +43,20 @@ class Finding(Shown):
         """Return the outcomes of the endpoints at a setting, the primary one first."""
         return [o for o in self.outcomes if o.condition.setting == setting and o.condition.role == "endpoint"]
 
-    def adjusted(self, setting: str) -> list[float]:
-        """Return the endpoints' p-values adjusted for their number (Holm); 1 where nothing can be decided."""
-        return holm([1.0 if math.isnan(o.p_value) else o.p_value for o in self.endpoints(setting)])
+    def adjusted(self, setting: str) -> list[tuple[Outcome, float]]:
+        """Return the endpoints with p-values adjusted for their number (Holm); 1 where none is decided."""
+        asked = self.endpoints(setting)
+        p_values = holm([1.0 if math.isnan(o.p_value) else o.p_value for o in asked])
+        return list(zip(asked, p_values, strict=True))
 
     def verdict_at(self, setting: str) -> Verdict:
         """Return the verdict at one setting; see the module's first lines."""
-        asked = self.endpoints(setting)
-        states = {o.state for o in asked}
+        states = {o.state for o in self.endpoints(setting)}
         if states <= {"not tested"}:
             return "not tested"
         if states == {"holds"}:
             return "holds"
-        tests = zip(asked, self.adjusted(setting), strict=True)
+        tests = self.adjusted(setting)
         # One computed number, of p = 0, is sure without a look.
         sure = {o.state for o, p in tests if p == 0 or (o.level is not None and p < o.level)}
         if "holds" in sure:

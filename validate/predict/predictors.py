@@ -90,19 +90,11 @@ def from_frozen_direction(run: Observations, tokens: Tokens, _: int = 0) -> Floa
     return gram_cosines(run.array("frozen_direction")[np.ix_(rows, rows)])
 
 
-def from_uniform(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by P^s − u."""
-    return uniform_cosines(run.task, tokens)
+def _of_run(cosines: FromTask) -> Predict:
+    return lambda run, tokens, _: cosines(run.task, tokens)
 
 
-def from_marginal(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by P^s − P̄."""
-    return marginal_cosines(run.task, tokens)
-
-
-def from_eq14(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
-    """Predict by eq. 14 with the width that it prints."""
-    return eq14_cosines(run.task, tokens)
+from_uniform, from_marginal, from_eq14 = map(_of_run, (uniform_cosines, marginal_cosines, eq14_cosines))
 
 
 def gram_cosines(gram: FloatArray) -> FloatArray:

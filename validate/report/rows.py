@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 
 _MOST_TOLD = 5
 """Settings that one sentence names."""
-_EQUATIONS = Path(__file__).with_name("equations.json")
+_EQUATIONS: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("equations.json").read_text(encoding="utf-8")
+)
 """Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
@@ -117,10 +118,4 @@ def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
         (the largest that the tests saw, or None) and standing (what such an error means).
     """
     used = set(functions)
-    return [row for row in _equations() if used.intersection(row["functions"])]
-
-
-@cache
-def _equations() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
-    return found
+    return [row for row in _EQUATIONS if used.intersection(row["functions"])]

@@ -80,7 +80,7 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
     assert contrast == pytest.approx(means["toy"] - means["questions"])
 
 
-def with_losses(run: Observations, first: list[float], second: list[float]) -> Observations:
+def with_losses(run: Observations, first: list[float | None], second: list[float | None]) -> Observations:
     """Return a made-up run with these losses of its two corpora over the epochs."""
     losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
     metrics = [line | {"loss": loss} for line, loss in zip(run.metrics, losses, strict=True)]
@@ -105,6 +105,9 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.cosine_correlation(run, NAMES[0]))
     assert np.isnan(language.correlation_gain(run, NAMES[0], centred=matched))
     assert language.cosine_correlation(run, NAMES[0], epoch=4) == pytest.approx(1)
+    overflowed = with_losses(run, [None, 1, 1, 1, 1], [4, 1, 1, 1, None])
+    assert language.learned_epoch(overflowed) == 1
+    assert np.isnan(language.loss_gap(overflowed))
 
 
 def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:

@@ -16,7 +16,7 @@ from validate.judge.condition import LARGE, SMALL, Seed
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value
 from validate.observe.times import HALF, early_epoch, first_epoch, has_learned
-from validate.predict.predictors import ALL, Tokens, from_uniform
+from validate.predict.predictors import ALL, Tokens, uniform_cosines
 
 When = Callable[[Observations], int]
 NO_FALL = 1 / 64
@@ -76,7 +76,7 @@ def nearest_excess(run: Observations, when: When = early_epoch) -> float:
 def share_of_fall(run: Observations, when: When = early_epoch) -> float:
     """Return the fall of the cosine with distance as a multiple of the fall that P^s − u predicts."""
     tokens = run.task.reasoning_anchors
-    return nearest_excess(run, when) / _fall(tokens, off_diagonal(from_uniform(run, tokens)))
+    return nearest_excess(run, when) / _fall(tokens, off_diagonal(uniform_cosines(run.task, tokens)))
 
 
 def fall_mismatch(run: Observations) -> Value:

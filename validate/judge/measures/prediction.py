@@ -110,7 +110,7 @@ def lowest_row_correlation(run: Observations) -> float:
     tokens, epoch = run.task.reasoning_anchors, early_epoch(run)
     n = len(tokens)
     off = ~np.eye(n, dtype=bool)
-    rows = [m[off].reshape(n, n - 1) for m in (from_eq14(run, tokens), run.cosines(tokens, epoch))]
+    rows = [m[off].reshape(n, n - 1) for m in (from_eq14(run, tokens, epoch), run.cosines(tokens, epoch))]
     return float(measures(*rows)["pearson"].min())
 
 
@@ -171,7 +171,7 @@ def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predi
     early = early_epoch(plain)
 
     def predict(_: Observations, tokens: Tokens, __: int) -> FloatArray:
-        return from_uniform(seed[labels, SMALL], tokens) if labels else plain.cosines(tokens, early)
+        return from_uniform(seed[labels, SMALL], tokens, early) if labels else plain.cosines(tokens, early)
 
     when = max(epoch for epoch in seed[variant, SMALL].epochs if epoch <= early)
     return seed[variant, SMALL], predict, "reasoning anchors", lambda _: when
