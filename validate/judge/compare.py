@@ -50,13 +50,7 @@ class Row(Record):
 
 
 class Comparison(tuple[Row, ...]):
-    """A comparison's rows, with its verdicts, and a table for notebooks and pandas.
-
-    Attributes
-    ----------
-    settings : tuple of Setting
-        The compared runs.
-    """
+    """A comparison's rows, with the compared settings, its verdicts, and a table for notebooks and pandas."""
 
     settings: tuple[Setting, ...]
 

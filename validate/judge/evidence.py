@@ -22,15 +22,9 @@ from validate.studies.study import differing_keys, keys_of
 class Evidence:
     """Finds runs by the study under whose name they are kept or stored.
 
-    Attributes
-    ----------
-    places : mapping of str to Path
-        Studies that are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``; any other is read
-        from ``folder``. Runs that are not of the study count as missing, whatever their folder is called.
-    folder : Path or None
-        The kept observations, if any may be taken.
-    load : callable
-        From a study's name to what it consists of.
+    The studies of ``places`` are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``, and any other
+    from the kept observations in ``folder``, if any may be taken. Runs that are not of the study count as
+    missing, whatever their folder is called. ``load`` returns what a study consists of.
     """
 
     places: Mapping[str, Path] = field(default_factory=dict)

@@ -112,11 +112,8 @@ def flow_cosines(
 def flow_options(config: MemberConfig) -> dict[str, Any]:
     """Return the arguments of ``predicted_embedding`` for a run's setting.
 
-    Raises
-    ------
-    InputError
-        If the run is not of an Emb-MLP at a constant rate on the whole population, or its task has several
-        rules, whose accuracies are learned at different times.
+    A setting that ``flow_arguments`` refuses, and a task of several rules, which are learned at different
+    times, are refused.
     """
     options = flow_arguments(config)
     rules = [mapping.name for mapping in options["task"].mappings if not mapping.is_table]
@@ -129,10 +126,7 @@ def flow_options(config: MemberConfig) -> dict[str, Any]:
 def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
     """Return each run's snapshot at the ``LEVELS`` to which all of them have one within ``NEAR``.
 
-    Raises
-    ------
-    InputError
-        If no level is left, or the flow does not describe the runs: before it is followed.
+    A setting without such a level, or one that the flow does not describe, is refused: before it is followed.
     """
     flow_options(setting.config)
     near = {

@@ -88,12 +88,9 @@ class Setting(Shown):
         return all(name in run.arrays for run in self.runs)
 
     def array(self, name: str, epoch: int | None = None) -> FloatArray:
-        """Return an array of every seed, at an epoch unless it has no epochs, shape (n_seeds, ...).
+        """Return an array of every seed, at an epoch unless it has none, shape (n_seeds, ...).
 
-        Raises
-        ------
-        NotObservedError
-            If a run lacks it.
+        A run that lacks it raises ``NotObservedError``.
         """
         found = [run.array(name) if epoch is None else run.at(name, epoch) for run in self.runs]
         return np.array(found, dtype=np.float64)

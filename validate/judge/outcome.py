@@ -262,9 +262,7 @@ def _taken(value: Value, condition: Condition) -> float:
     return low if math.isinf(high) or distance(low) <= distance(high) else high
 
 
-def measure(
-    claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str] = lambda needs: ""
-) -> Outcome:
+def measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str]) -> Outcome:
     """Measure a condition on the runs that are found for it."""
     try:
         samples = [find(part.needs) if part.needs else {} for part in condition.sides]

@@ -11,12 +11,8 @@ from dataclasses import dataclass, field
 class Bound:
     """A value that lies somewhere between two ends: of a time that a run did not reach, for instance.
 
-    Attributes
-    ----------
-    low, high : float
-        −∞ and ∞ where nothing is known from that side.
-    step : float
-        How far apart neighbouring values of an end can be: seeds with the same end do not agree any closer.
+    The ends are −∞ and ∞ where nothing is known from that side. ``step`` is how far apart neighbouring values
+    of an end can be: seeds with the same end do not agree any closer.
     """
 
     low: float = -math.inf

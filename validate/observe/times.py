@@ -40,14 +40,9 @@ def curve(run: Observations, kind: Kind, part: str) -> tuple[FloatArray, FloatAr
 
 
 def time_at(run: Observations, epoch: int) -> float:
-    """Return Σ learning rate at the end of an epoch.
+    """Return Σ learning rate at the end of an epoch; one outside the run is refused.
 
     Between two evaluations it is interpolated, which is exact for a constant learning rate.
-
-    Raises
-    ------
-    InputError
-        If the epoch is outside the run.
     """
     epochs = [line["epoch"] for line in run.metrics]
     if not epochs[0] <= epoch <= epochs[-1]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
+from sim.runs.files import finite
 from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
 from theory.flows.learning_curves import training_size
 from theory.flows.network import IDENTITY
@@ -29,10 +30,7 @@ def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> L
 def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     """Return the setting of a run as arguments of theory's flows.
 
-    Raises
-    ------
-    InputError
-        If the run is not of an Emb-MLP at a constant rate, without momentum, on the whole population.
+    A run that is not of an Emb-MLP at a constant rate, without momentum, on the whole population is refused.
     """
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
@@ -114,11 +112,10 @@ def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) 
 
 def curves_json(curves: LearningCurves) -> dict[str, Any]:
     """Return plain data; a time that is not reached is null."""
-    times = {name: curves.half_time(name) for name in curves.loss}
     return {
         "steps": curves.steps.tolist(),
         "steps_per_epoch": curves.steps_per_epoch,
         "loss": {name: rows.mean(axis=0).tolist() for name, rows in curves.loss.items()},
         "accuracy": {name: rows.mean(axis=0).tolist() for name, rows in curves.accuracy.items()},
-        "half_learned": {name: time if math.isfinite(time) else None for name, time in times.items()},
+        "half_learned": {name: finite(curves.half_time(name)) for name in curves.loss},
     }

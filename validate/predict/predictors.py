@@ -233,13 +233,8 @@ def _rows(run: Observations, tokens: Tokens) -> list[int]:
 def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
     """Return Lemma 1's mean probability that |A_ij − 1/i| ≤ tolerance, over the entries of rows i ≥ 2.
 
-    The attention is a run's first, at initialisation. NaN where it does not start as Lemma 1 assumes, with
-    matrices at one scale and no biases.
-
-    Raises
-    ------
-    NotObservedError
-        If the model has no attention.
+    The attention is a run's first, at initialisation; a model without any raises ``NotObservedError``. NaN
+    where it does not start as Lemma 1 assumes, with matrices at one scale and no biases.
     """
     model, task = config.model, config.build_task()
     source = model.first_attention_reads

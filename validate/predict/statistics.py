@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -155,11 +156,9 @@ def _exact(values: npt.ArrayLike) -> SampledValue:
 def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, Cosines]:
     """Return what needs no samples: of the sampled predictors nothing, of sums their closed forms."""
     found = task_cosines(task, tokens, sums_only=sums_only)
-    try:
+    with suppress(TooManyEntriesError):  # Predictions say that it is left out.
         cosines = [[finite_sample_cosine(task, a, b, held_out=True).cosine for b in tokens] for a in tokens]
         found[ONE_DATA_SET] = np.array(cosines)
-    except TooManyEntriesError:
-        pass  # Predictions say that it is left out.
     return {name: Cosines.exact(matrix) for name, matrix in found.items()}
 
 

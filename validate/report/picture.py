@@ -22,8 +22,7 @@ from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import uniform_cosines
 
-WITHIN_MEMORY, WITHIN_REASONING, ACROSS, ALL = "within memory", "within reasoning", "across", "all pairs"
-PAIRS = {WITHIN_MEMORY: MEMORY, WITHIN_REASONING: REASONING, ACROSS: Look(PALETTE[2], "o")}
+PAIRS = {"within memory": MEMORY, "within reasoning": REASONING, "across": Look(PALETTE[2], "o")}
 """The pairs of anchors by the kind of both, and their looks."""
 ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
 """The order is right from this Pearson on, as in the verdict; the size with such a slope and RMSE."""
@@ -65,7 +64,7 @@ def agreements(setting: Setting) -> list[Agreement]:
     observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in setting.runs])
     predicted = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), observed.shape)
     kinds = pair_kinds(setting.task)
-    for kind, chosen in {**kinds, ALL: np.ones(observed.shape[1], dtype=bool)}.items():
+    for kind, chosen in {**kinds, "all pairs": np.ones(observed.shape[1], dtype=bool)}.items():
         x, y = predicted[:, chosen], observed[:, chosen]
         each = measures(x, y)
         slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])

@@ -44,10 +44,6 @@ def ramp(middle: float) -> list[float]:
     return np.clip((TIMES - middle) / 2 + 0.5, 0.0, 1.0).tolist()
 
 
-def losses(accuracy: Sequence[float]) -> list[float]:
-    return [math.log(20) * (1 - a) for a in accuracy]
-
-
 def run(
     rate: float,
     seed: int,
@@ -67,7 +63,7 @@ def run(
         "seed": seed,
         "training": {"learning_rate": learning_rate, **training},
     }
-    loss = loss or {part: losses(values) for part, values in accuracy.items()}
+    loss = loss or {part: [math.log(20) * (1 - a) for a in values] for part, values in accuracy.items()}
     metrics = [
         {
             "epoch": k,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, spearmanr
 
 from tests.validate.judge.synthetic import EPOCHS, MEMORIES, RANGES, TASK, run
@@ -90,10 +91,6 @@ def predicted(tokens: Any) -> np.ndarray[Any, Any]:
     return off_diagonal(cosine_matrix(rows))
 
 
-def planes(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.array([math.dist(a, b) for i, a in enumerate(points) for b in points[i + 1 :]])
-
-
 def unexplained(guess: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> float:
     """Return 1 − r² of the best line, 1 for a guess that falls where the observation rises."""
     r = pearsonr(guess, observed).statistic
@@ -164,13 +161,13 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
     ),
     "plane_order": (
         {"group": "keys", "when": last_epoch},
-        lambda: spearmanr(apart(list(KEYS)), planes(at("pca", 2)[-len(KEYS) :, :2])).statistic,
+        lambda: spearmanr(apart(list(KEYS)), pdist(at("pca", 2)[-len(KEYS) :, :2])).statistic,
     ),
     "plane_correlation": (
         {"group": "reasoning anchors"},
         lambda: pearsonr(
-            planes(principal_components(eq14_embedding(TASK, SUMS), 2).coordinates),
-            planes(at("pca_anchors")[:, :2]),
+            pdist(principal_components(eq14_embedding(TASK, SUMS), 2).coordinates),
+            pdist(at("pca_anchors")[:, :2]),
         ).statistic,
     ),
     "rank_left": ({}, lambda: at("effective_rank/W_emb") / at("effective_rank/W_emb", 0)),

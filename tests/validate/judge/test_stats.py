@@ -73,14 +73,11 @@ def test_an_interval_covers_at_its_level(name: str) -> None:
     assert abs(hits / TRIALS - level) < 4 * error(level)
 
 
-def test_cutting_to_the_possible_values_costs_no_coverage() -> None:
-    """Means of three draws on [0, 1] near its edge: every interval that is cut still holds what it held."""
-    rng = np.random.default_rng(0)
-    truth = 0.05
-    for sample in rng.beta(1, 19, (500, 3)):
+def test_an_interval_is_cut_to_the_possible_values_and_no_further() -> None:
+    """Means of three draws on [0, 1] near its edge."""
+    for sample in np.random.default_rng(0).beta(1, 19, (50, 3)):
         wide, cut = _estimate(over_seeds(sample)), _estimate(over_seeds(sample, (0.0, 1.0)))
         assert cut == (max(wide[0] or 0.0, 0.0), min(wide[1] or 0.0, 1.0))
-        assert (wide[0] <= truth <= wide[1]) == (cut[0] <= truth <= cut[1])  # type: ignore[operator]
 
 
 def test_one_seed_says_nothing_of_spread() -> None:

@@ -26,8 +26,8 @@ def condition(values: list[Value], threshold: float = 0.0, **keys: Any) -> Condi
     return Condition("a measure", (side,), threshold=threshold, **keys)
 
 
-def judged(*conditions: Condition) -> Finding:
-    return judge_claim(Claim("name", "A statement.", conditions), lambda needs: {})
+def judged(*conditions: Condition, number: int = 0) -> Finding:
+    return judge_claim(Claim("name", "A statement.", conditions, number), lambda needs: {})
 
 
 ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
@@ -78,13 +78,6 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     assert str(outcome.estimate).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
 
 
-def test_a_contrast_is_taken_within_each_seed() -> None:
-    first = Side("a", lambda _: {1: 5.0, 2: 7.0, 3: 6.0}, NEEDS)
-    second = Side("b", lambda _: {3: 1.0, 1: 2.0, 4: 9.0}, NEEDS)
-    (outcome,) = judged(Condition("a minus b", (first, second), threshold=0.0)).outcomes
-    assert dict(zip((1, 3), outcome.values, strict=True)) == {1: 3.0, 3: 5.0}
-
-
 @pytest.mark.parametrize(
     ("endpoints", "verdict"),
     [
@@ -119,31 +112,25 @@ def test_runs_that_are_missing_are_named() -> None:
 
 
 def test_a_source_on_which_runs_disagree_is_the_users() -> None:
-    accuracy = {"mem": [0.0] * 11}
     runs = [
-        run(0.8, seed, accuracy, sources={"model.d_f": source})
-        for seed, source in ((0, "paper"), (1, "sibling"))
+        run(0.8, seed, {"mem": [0.0] * 11}, sources={"model.d_f": source})
+        for seed, source in enumerate(("paper", "sibling"))
     ]
-    side = Side("a number", lambda sample: {0: 1.0, 1: 2.0}, Needs("made-up", (0.8,)))
-    (outcome,) = judge_claim(
-        Claim("name", "Said.", (Condition("a number", (side,)),)), lambda needs: {("", 0.8): runs}
-    ).outcomes
+    claim = Claim("name", "Said.", (condition([1.0, 2.0]),))
+    (outcome,) = judge_claim(claim, lambda needs: {("", 0.8): runs}).outcomes
     assert outcome.sources == {"model.d_m": "paper", "training.learning_rate": "chosen", "model.d_f": "user"}
 
 
-def two_sided(**keys: Any) -> Condition:
+def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
     """A contrast in which every number is another one; each side has a seed that the other lacks."""
     first = Side("left", lambda _: {1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}, Needs("one", (0.8,)))
     second = Side("right", lambda _: {4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0}, Needs("two", (0.3,), ("v",)))
-    given = {"relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because"} | keys
-    return Condition("left minus right", (first, second), setting="post", **given)
-
-
-def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
-    claim = Claim("a name", "A statement.", (two_sided(),), number=12, section="3.4")
-    (entry,) = presentation.to_json(
-        [judge_claim(claim, lambda needs: {}, lambda needs: f"no {needs.study}")]
-    )["claims"]
+    contrasted = Condition(
+        "left minus right", (first, second), ">=", 3.5, margin=0.75, reason="because", setting="post"
+    )
+    claim = Claim("a name", "A statement.", (contrasted,), number=12, section="3.4")
+    finding = judge_claim(claim, lambda needs: {}, lambda needs: f"no {needs.study}")
+    (entry,) = presentation.to_json([finding])["claims"]
     (found,) = entry["conditions"]
     contrast = np.array([7.25 - 2.0, 6.5 - 0.25, 8.0 - 1.0])
     low, high = stats.t.interval(0.95, 2, contrast.mean(), stats.sem(contrast))
@@ -170,13 +157,11 @@ def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
 def test_tables_have_each_verdict_in_the_column_of_its_setting() -> None:
     values = {"group": ABOVE, "GELU": BELOW, "post": WIDE, "quarter": BELOW, "pre": ABOVE}
     conditions = [condition(found, setting=label) for label, found in values.items()]
-    claims = presentation.to_json([judge_claim(Claim("n", "S.", tuple(conditions), 25), lambda needs: {})])[
-        "claims"
-    ]
+    claims = presentation.to_json([judged(*conditions, number=25)])["claims"]
     for robustness, labels in ((False, ["group", "GELU", "post"]), (True, ["quarter", "pre"])):
         header, (row,) = presentation.setting_table(claims, robustness)
         assert header == ["", "claim", *labels]
-        assert row == ["25", "n", *(claims[0]["verdicts"][label] for label in labels)]
+        assert row == ["25", "name", *(claims[0]["verdicts"][label] for label in labels)]
     assert claims[0]["verdicts"] == {
         "group": "holds", "GELU": "fails", "post": "undecided", "quarter": "fails", "pre": "holds",
     }  # fmt: skip
@@ -201,8 +186,9 @@ def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_no
 
 
 def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone() -> None:
-    findings = [judge_claim(Claim("n", "S.", (condition(v), condition(BELOW)), i), lambda needs: {})
-                for i, v in enumerate((ABOVE, WIDE, BELOW))]  # fmt: skip
+    findings = [
+        judged(condition(values), condition(BELOW), number=i) for i, values in enumerate((ABOVE, WIDE, BELOW))
+    ]
     p = [finding.endpoints("")[0].p_value for finding in findings]
     assert list(benjamini_hochberg(findings).values()) == pytest.approx(stats.false_discovery_control(p))
 
@@ -222,13 +208,11 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> Non
 
 def test_an_interval_at_the_level_of_a_look_says_so() -> None:
     values = [1.0, 1.1, 0.9, 1.3]
-    own, printed = (condition([*values], setting=label) for label in ("group", "printed"))
-    claims = presentation.to_json(
-        [judge_claim(Claim("n", "S.", (c,), 25), lambda needs: {}) for c in (own, printed)]
-    )
-    (usual,), (look,) = (claim["conditions"] for claim in claims["claims"])
+    both = [judged(condition([*values], setting=label), number=25) for label in ("group", "printed")]
+    claims = presentation.to_json(both)["claims"]
+    (usual,), (look,) = (claim["conditions"] for claim in claims)
     low, high = stats.t.interval(1 - 0.0164, 3, np.mean(values), stats.sem(values))
     assert (look["estimate"]["low"], look["estimate"]["high"]) == pytest.approx((low, high))
     assert presentation.measured(look)[2].endswith("] (98.4 %)")
     assert presentation.measured(usual)[2].endswith("]")
-    assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph(claims["claims"][1:])
+    assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph(claims[1:])

@@ -10,21 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theory import Mapping, Task, Window
+from tests.sim.conftest import SMALL_TASK
+from theory import Mapping, Window
+from theory.task.task import task_from_dict
 from validate.observe import draw_probe, effective_rank
 from validate.observe.observables import embedding_geometry, held_out_deviations, value_direction
 from validate.observe.parameters import draw_held_out
 
 RNG = np.random.default_rng(5)
-TASK = Task(
-    keys=range(20, 26),
-    reasoning_anchors=range(4, 8),
-    memory_anchors=range(1, 4),
-    n_anchors=2,
-    length=5,
-    vocab_size=48,
-    held_out={(4, 6)},
-)
+TASK = task_from_dict(SMALL_TASK | {"length": 5})
 
 
 def test_three_components_of_a_three_dimensional_embedding_keep_every_distance() -> None:
