@@ -112,8 +112,6 @@ def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any
     """Return the lines of a run's metrics, from how they are kept."""
     names = sorted(name for name in stored if name.startswith(_METRICS))
     columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
-    if not columns:
-        raise LookupError("no metrics")
     lines: list[dict[str, Any]] = []
     for values in zip(*columns.values(), strict=True):
         line: dict[str, Any] = {}

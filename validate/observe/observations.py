@@ -170,14 +170,10 @@ class Observations(Shown):
             f"{where}{self.config.model.kind}, {self.label}, {last['epoch']:g} epochs; "
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
-        rows = [
-            [
-                name,
-                f"{value:.3f}",
-                UNDEFINED if last["loss"].get(name) is None else f"{last['loss'][name]:.3f}",
-            ]
-            for name, value in last["accuracy"].items()
-        ]
+        rows = []
+        for name, value in last["accuracy"].items():
+            loss = last["loss"].get(name)
+            rows.append([name, f"{value:.3f}", UNDEFINED if loss is None else f"{loss:.3f}"])
         return title, ["data set", "accuracy", "loss (nats)"], rows
 
 

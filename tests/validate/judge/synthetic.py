@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim.config.run import make_member_config
-from theory import Lookup, Mapping, Task, Window, eq14_embedding
+from theory import Lookup, Mapping, Task, eq14_embedding
 from theory.task.task import task_to_dict
 from validate.observe import Observations, tokens_of
 from validate.observe.observables import embedding_geometry
@@ -29,11 +29,6 @@ RANGES = Task(
     mappings=[
         Mapping([3 * i, 3 * i + 1, 3 * i + 2], Lookup(30, 29 + 20 * i), f"range{i}") for i in (1, 2, 3, 4)
     ],
-    n_anchors=2, length=3, vocab_size=120,
-)  # fmt: skip
-MEMORIES = Task(
-    keys=range(40, 60),
-    mappings=[Mapping([1, 2, 3], Lookup(), "mem1"), Mapping([4, 5, 6], Window(), "mem2")],
     n_anchors=2, length=3, vocab_size=120,
 )  # fmt: skip
 Arrays = dict[str, np.ndarray[Any, Any]]

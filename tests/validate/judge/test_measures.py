@@ -15,14 +15,14 @@ import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, spearmanr
 
-from tests.validate.judge.synthetic import EPOCHS, MEMORIES, RANGES, TASK, run
+from tests.validate.judge.synthetic import EPOCHS, RANGES, TASK, run
 from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagonal, principal_components
 from validate.judge.measures import measure_of
 from validate.judge.measures.geometry import MATRICES
 from validate.observe import Observations, tokens_of
 from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
-from validate.observe.times import early_epoch, first_epoch, last_epoch
+from validate.observe.times import first_epoch, last_epoch
 from validate.predict.predictors import from_eq14, from_uniform
 
 TOKENS = list(tokens_of(TASK))
@@ -206,10 +206,6 @@ def test_a_measure_of_a_run_is_what_its_name_says(name: str) -> None:
     assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
 
 
-def test_early_is_the_second_snapshot_of_this_run() -> None:
-    assert [first_epoch(RUN), early_epoch(RUN), last_epoch(RUN)] == list(EPOCHS)
-
-
 @pytest.mark.parametrize(
     ("slow", "fast"), [("mem", "rsn_train"), ("rsn_test", "rsn_train"), ("mem", "rsn_test")]
 )
@@ -262,10 +258,3 @@ def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another() -> None:
     assert own == pytest.approx(min(mass[EARLY] for mass in masses.values()))
     foreign = [outputs[f"range{i + 1}"][EARLY, 30 : 30 + 20 * i].sum() for i in (1, 2, 3)]
     assert measure_of("greatest_foreign_mass")[1](found) == pytest.approx(max(foreign))
-
-
-def test_a_task_of_two_tables_leads_by_their_names() -> None:
-    accuracy = {"mem1": RISING["mem"].tolist(), "mem2": RISING["rsn_train"]}
-    found = run(0.8, 0, accuracy, task=MEMORIES)
-    low, high = ends(measure_of("lead")[1](found, slow="mem1", fast="mem2"))
-    assert (low, high) == pytest.approx((math.log2(800 / 300), math.log2(900 / 200)))
