@@ -124,22 +124,20 @@ class Evidence:
             absent = self._absent(needs, needs.variants or self._defined(needs.study).variants)
         except (MissingRunsError, KeyError):  # No such study or variant.
             return False
-        return any(why != "diverged" for _, why in absent)  # What diverged would diverge again.
+        return any(why - {"diverged"} for why in absent.values())  # What diverged would diverge again.
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
         variants = needs.variants or self.variants_of(needs.study)
-        why: dict[int, set[str]] = defaultdict(set)
-        for seed, reason in self._absent(needs, variants):
-            why[seed].add(reason)
+        why = self._absent(needs, variants)
         configs = self._defined(needs.study).configs
         n_seeds = len({seed for variant in variants for seed in configs[variant or None].seeds})
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
         return f"{len(why)} of {n_seeds} seeds missing: {told}" if why else ""
 
-    def _absent(self, needs: Needs, variants: Sequence[str]) -> list[tuple[int, str]]:
-        """Return the seed of each run that a study defines and nobody has, and why it cannot be judged by."""
-        study, found = needs.study, list[tuple[int, str]]()
+    def _absent(self, needs: Needs, variants: Sequence[str]) -> dict[int, set[str]]:
+        """Return the seeds of runs that a study defines and nobody has, and why these cannot be judged by."""
+        study, found = needs.study, defaultdict[int, set[str]](set)
         for variant in variants:
             config = self._defined(study).configs[variant or None]
             there: set[tuple[float, int]] = set()
@@ -154,7 +152,7 @@ class Evidence:
                 if study in self.places:
                     run = RunFolder(self.places[study] / study / variant / m.name)
                     why = str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
-                found.append((m.seed, why))
+                found[m.seed].add(why)
         return found
 
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:

@@ -56,13 +56,9 @@ def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
 def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
     claim = finding.claim
     adjusted = {id(o): p for s in finding.settings for o, p in finding.adjusted(s)}
+    about = ("number", "name", "statement", "section", "opposing", "appendix")
     return {
-        "number": claim.number,
-        "name": claim.name,
-        "statement": claim.statement,
-        "section": claim.section,
-        "opposing": claim.opposing,
-        "appendix": claim.appendix,
+        **{name: getattr(claim, name) for name in about},
         "setting": finding.setting,
         "verdict": finding.verdict,
         "verdicts": {setting: finding.verdict_at(setting) for setting in finding.settings},

@@ -150,6 +150,7 @@ def _arrays(run: Run) -> dict[str, FloatArray]:
         from validate.observe.language import observe_language
 
         return observe_language(run)
+    from sim.models.base import model_of
     from validate.observe.parameters import draw_probe, observe_parameters
 
     probe, found = draw_probe(run.task), []
@@ -157,22 +158,14 @@ def _arrays(run: Run) -> dict[str, FloatArray]:
         parameters = {name: array.astype(np.float64) for name, array in run.snapshot(epoch).items()}
         found.append(observe_parameters(parameters, run.config, probe))
     shared = [name for name in found[0] if all(name in other for other in found)]
-    return {name: np.stack([other[name] for other in found]) for name in shared} | _without_epochs(run)
-
-
-def _without_epochs(run: Run) -> dict[str, FloatArray]:
-    """Return what the training data say of the anchors, and the frozen flow of an Emb-MLP."""
-    from sim.models.base import model_of
-
-    anchors = list(run.task.anchors)
+    arrays: dict[str, FloatArray] = {name: np.stack([other[name] for other in found]) for name in shared}
+    # Without epochs: what the training data say of the anchors, and the frozen flow of an Emb-MLP.
+    anchors, C = list(run.task.anchors), run.token_label_matrix
     counts, n_sequences = run.token_label_counts()
-    C = run.token_label_matrix
-    found = {
-        "token_label_matrix_anchors": C[anchors],
-        "token_ratio": counts[anchors].sum(axis=1) / n_sequences,
-    }
+    arrays["token_label_matrix_anchors"] = C[anchors]
+    arrays["token_ratio"] = counts[anchors].sum(axis=1) / n_sequences
     if "frozen flow" in model_of(run.config.model).shows:
         direction = frozen_direction(C, run.initial())[anchors]
-        found["frozen_direction"] = direction @ direction.T
-        found["frozen_start"] = run.embedding(0)[anchors] @ direction.T
-    return found
+        arrays["frozen_direction"] = direction @ direction.T
+        arrays["frozen_start"] = run.embedding(0)[anchors] @ direction.T
+    return arrays

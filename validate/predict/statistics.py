@@ -106,8 +106,7 @@ def counted(task: Task) -> Statistics:
     """Count the labels of a task, or raise ``TooManyEntriesError``."""
     tokens = _shown_tokens(task)
     P = {s: label_distribution(task, s, held_out=True) for s in tokens}
-    norms = [float(((P[s] - 1 / task.vocab_size) ** 2).sum()) for s in tokens]
-    numbers = [(*_mean_and_std(P[s]), norm2) for s, norm2 in zip(tokens, norms, strict=True)]
+    numbers = [(*_mean_and_std(p), float(((p - 1 / task.vocab_size) ** 2).sum())) for p in P.values()]
     cosines = {group: _exact_cosines(task, own) for group, own in groups_of(task).items()}
     return Statistics(
         *_token_statistics(task, tokens, _exact(numbers)),

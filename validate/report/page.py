@@ -7,7 +7,6 @@ import inspect
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -65,14 +64,14 @@ def _environment() -> Environment:
     )
     environment.filters["base64"] = lambda data: base64.b64encode(data).decode()
     environment.filters["file_name"] = lambda path: Path(path).name
-    environment.filters["recorded"] = _recorded
+    # The sources of a run's settings stand in a table of their own.
+    environment.filters["recorded"] = lambda made: json.dumps(
+        {name: value for name, value in made.items() if name != "sources"}, indent=2
+    )
     environment.tests["claim_measured"] = presentation.is_measured
     environment.globals.update(inspect.getmembers(rows, inspect.isfunction))
     environment.globals.update(
-        condition_rows=presentation.condition_rows,
-        headline=presentation.headline,
-        measured=presentation.measured,
-        states_text=presentation.states_text,
+        presentation=presentation,
         commit_text=commit_text,
         predictor_notes=predictor_notes,
         steps=(*STEPS, *WHOLE),
@@ -85,8 +84,3 @@ def _environment() -> Environment:
         conditions_header=CONDITIONS_HEADER,
     )
     return environment
-
-
-def _recorded(provenance: dict[str, Any]) -> str:
-    """Return a run's provenance as JSON; the sources of its settings stand in a table of their own."""
-    return json.dumps({name: value for name, value in provenance.items() if name != "sources"}, indent=2)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from theory import Task, off_diagonal
 from validate.figures.embedding import BAR, LOOKS
-from validate.figures.panels.heat_map import HeatMap, cosine_map
+from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel, Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
@@ -95,7 +95,11 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     found = agreements(shown[0])
     words = found[-1].words
     predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
-    observed = {f"γ = {s.init_rate:g}": _observed(s) for s in shown}
+    observed = {}
+    for s in shown:
+        label = f"γ = {s.init_rate:g}"
+        early = np.array([run.cosines(tokens, early_epoch(run)) for run in s.runs])
+        observed[label] = cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early)
     (first, *others), x = observed, off_diagonal(predicted.values)
     y = {label: off_diagonal(each.values) for label, each in observed.items()}
     groups = {label: Group(np.column_stack([x, y[label]]), "0.75", ".", 2.5) for label in others}
@@ -121,9 +125,3 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
         f"in training, and every pair of anchors; on the line a prediction is perfect. Of all pairs: {words}."
     )
     return Sheet(name, caption, about(shown), [PanelRow(title, panels, BAR, 2.3)])
-
-
-def _observed(setting: Setting) -> HeatMap:
-    runs, tokens = setting.runs, setting.task.anchors
-    title = f"observed, γ = {setting.init_rate:g}:\n{early_text(setting)}"
-    return cosine_map(title, tokens, np.array([r.cosines(tokens, early_epoch(r)) for r in runs]))

@@ -58,16 +58,16 @@ def theorem2_selectivity() -> float:
     return predict_value_growth(Task.paper()).selectivity
 
 
-def _last_rows(run: Observations, when: When, scramble: bool = False) -> list[tuple[int, FloatArray]]:
-    """Return each key position with its mean attention logits, or with those of another key position."""
+def _last_rows(run: Observations, when: When, scramble: bool) -> FloatArray:
+    """Return the mean attention logits of each key position but the last, or of another in its place."""
     rows = run.at("last_logits", when(run))
-    return list(enumerate(rows[scrambled(len(rows))] if scramble else rows))
+    return (rows[scrambled(len(rows))] if scramble else rows)[:-1]
 
 
 def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
     """Return the share of key positions, but the last, with the steepest fall right after the window."""
-    q = run.task.n_anchors
-    return float(np.mean([np.diff(row).argmin() == p + q for p, row in _last_rows(run, when, scramble)[:-1]]))
+    rows = _last_rows(run, when, scramble)
+    return float(np.mean(np.diff(rows).argmin(axis=1) == np.arange(len(rows)) + run.task.n_anchors))
 
 
 def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
@@ -75,12 +75,10 @@ def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool 
 
     Slightly: by more than 0, and by less per position than in the step after the last anchor (App. D).
     """
-    q = run.task.n_anchors
-    found = []
-    for p, row in _last_rows(run, when, scramble)[:-1]:
-        inside, after = (row[p] - row[p + q]) / q, row[p + q] - row[p + q + 1]
-        found.append(0 < inside < after)
-    return float(np.mean(found))
+    q, rows = run.task.n_anchors, _last_rows(run, when, scramble)
+    p = np.arange(len(rows))
+    inside, after = (rows[p, p] - rows[p, p + q]) / q, rows[p, p + q] - rows[p, p + q + 1]
+    return float(np.mean((inside > 0) & (inside < after)))
 
 
 def key_mass(run: Observations, when: When = early_epoch) -> Value:
@@ -98,7 +96,7 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
 def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
     """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
     found = []
-    for p, row in _last_rows(run, when)[2:]:
+    for p, row in enumerate(run.at("last_logits", when(run))[2:], 2):
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
         found.append(spearman(places, row[: p + 1]))
     return float(np.mean(found))
