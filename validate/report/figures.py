@@ -60,29 +60,27 @@ def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], li
     """Draw every figure of the paper that some runs can fill; name the others with the reason."""
     drawn, missing = list[Sheet](), list[NotDrawn]()
     for number, paper in FIGURES.items():
-        reason = _unfit(paper, observations)
-        if not reason:
-            try:
-                drawn.append(paper.sheet(observations))
-                continue
-            except InputError as error:
-                reason = f"{error.problem}; {error.remedy}"
-        missing.append(NotDrawn(number, paper.title, reason))
+        try:
+            _check(paper, observations)
+            drawn.append(paper.sheet(observations))
+        except InputError as error:
+            missing.append(NotDrawn(number, paper.title, f"{error.problem}; {error.remedy}"))
     return drawn, missing
 
 
-def _unfit(figure: PaperFigure, observations: Sequence[Observations]) -> str:
-    """Return why a figure would say nothing of these runs, though it could be drawn."""
+def _check(figure: PaperFigure, observations: Sequence[Observations]) -> None:
+    """Refuse runs of which a figure would say nothing, though it could be drawn."""
     n = len({run.config.model_dump_json(exclude={"seed"}) for run in observations})
     if n > MOST_SETTINGS:
-        return f"{n} settings, and more than {MOST_SETTINGS} are too small to read; name fewer runs"
+        problem = f"{n} settings, and more than {MOST_SETTINGS} are too small to read"
+        raise InputError("runs", n, problem, "name fewer runs")
     rates = {
         "γ": {run.config.init_rate for run in observations},
         "learning rate": {run.config.training.peak_learning_rate for run in observations},
     }
     if figure.compares and len(rates[figure.compares]) == 1:
-        return f"compares several values of {figure.compares}; give runs at another one too"
-    return ""
+        problem = f"compares several values of {figure.compares}"
+        raise InputError("runs", len(observations), problem, "give runs at another one too")
 
 
 def draw_overview(settings: Sequence[Setting]) -> Sheet:

@@ -16,7 +16,6 @@ from validate.observe import Observations, tokens_of
 from validate.observe.observables import embedding_geometry
 from validate.predict.predictors import training_labels
 
-SEEDS = (0, 1, 2, 3)
 SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 EPOCHS = (0, 3, 10)
 TIMES = np.arange(11.0)
