@@ -16,6 +16,7 @@ from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
 from validate.judge.compare import (
+    Comparison,
     compare_runs,
     early_rows,
     fitted_widths,
@@ -84,6 +85,8 @@ def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Se
     assert drawn.keys() == wanted.keys()
     for name, points in wanted.items():
         np.testing.assert_array_equal(drawn[name], points)
+    with pytest.raises(InputError, match="nothing to draw"):
+        Comparison([]).plot()
 
 
 def test_every_number_stands_under_the_name_of_its_measure(settings: list[Setting]) -> None:

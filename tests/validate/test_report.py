@@ -222,6 +222,12 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
     assert {row[0]: row[2] for row in setting_rows(odd)} == shown
 
 
+@pytest.mark.slow
+def test_a_report_without_figures_can_be_written(settings: list[Setting], tmp_path: Path) -> None:
+    page, _ = Report.build("plain", settings, draw=False).write(tmp_path)
+    assert "<figure" not in page.read_text()
+
+
 def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Report:
     """Return a report without rows or figures, which costs nothing to draw."""
     return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]

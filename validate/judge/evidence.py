@@ -50,6 +50,8 @@ class Evidence:
                 if rate not in cells:
                     raise self.missing(needs.study, variant, f"no run at γ = {rate:g}")
                 found[variant, rate] = cells[rate]
+        if not found:  # Of a folder that holds none of the study's variants.
+            raise self.missing(needs.study, "", "no runs")
         return self._look(needs.study, found) if needs.study in MORE else found
 
     def _look(self, study: str, found: Sample) -> Sample:

@@ -138,6 +138,7 @@ class Report:
             distances=rung_distances(settings),
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
+        report.pictures = [None for _ in report.answers]
         if draw:
             several = len(report.answers) > 1
             names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]

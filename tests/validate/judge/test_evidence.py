@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,6 +73,11 @@ def test_one_seed_twice_is_refused() -> None:
     twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
     with pytest.raises(InputError, match="it would count twice"):
         GivenRuns(twice)
+
+
+def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path: Path) -> None:
+    with pytest.raises(MissingRunsError, match="learning-rates: no runs"):
+        Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
 
 
 @dataclass
