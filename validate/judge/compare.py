@@ -81,9 +81,7 @@ class Comparison(tuple[Row, ...]):
     def plot(self) -> Figure:
         """Return a figure of Pearson's correlation over the epochs, a colour for each predictor."""
         if not self:
-            raise InputError(
-                "rows", 0, "nothing to draw", "compare runs of a task with three anchors or more"
-            )
+            raise InputError("rows", 0, "nothing to draw", "compare runs with three anchors or more")
         figure = Figure(layout="constrained")
         ax = figure.subplots()
         lines: dict[str, dict[str, list[Row]]] = {}
