@@ -17,7 +17,7 @@ from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import check_tokens, checked
 from theory.reading import PathLike, as_path, is_folder
 from validate.observe.observations import KEPT_SUFFIX, LazyArrays, NoRunsError, Observations
-from validate.observe.store import KEPT, kept_files, read_kept
+from validate.observe.store import KEPT, kept_files, normalized, read_kept
 
 RUNS = Path("runs/studies")
 """Where the run folders of studies are unless said otherwise."""
@@ -105,7 +105,8 @@ def kept(
 def _inside(path: Path, variants: bool) -> list[Path]:
     if not is_folder(path) or is_run_folder(path):
         return [path]
-    listed = kept_files(path.absolute().name, path.absolute().parent)  # One that is lost is refused, too.
+    whole = normalized(path)
+    listed = kept_files(whole.name, whole.parent)  # One that is lost is refused, too.
     kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
     # A folder without runs is refused when it is read.
     return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)

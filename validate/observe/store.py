@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,7 +75,8 @@ def write_kept(observations: Observations, file: Path) -> None:
     with writing(file):
         before = read_regular(file) if file.is_file() else b""
         content = before if _said(before) == _said(content) else content
-        _list_of(file).write(_key(file), content)
+        checksums, name = _listed(file)
+        checksums.write(name, content)
 
 
 def _said(content: bytes) -> tuple[Any, bytes]:
@@ -89,7 +91,8 @@ def _said(content: bytes) -> tuple[Any, bytes]:
 def drop_kept(file: Path) -> None:
     """Delete a kept file and its checksum; one that is not as it was kept is refused."""
     with writing(file):
-        _list_of(file).remove(_key(file))
+        checksums, name = _listed(file)
+        checksums.remove(name)
 
 
 def kept_files(study: str, folder: Path = KEPT) -> list[Path]:
@@ -141,11 +144,12 @@ def _header(content: bytes) -> Header:
 @contextmanager
 def _undamaged(file: Path) -> Iterator[bytes]:
     """Give a file's content to the block; refuse one without its checksum, or damaged."""
-    again = f"anchorflow study NAME --keep --kept {quote(str(file.parent.parent))}"
+    checksums, name = _listed(file)
+    again = f"anchorflow study NAME --keep --kept {quote(str(checksums.path))}"
     remedy = f"restore it with the {CHECKSUMS} of its folder, or delete it and keep its run again: {again}"
     try:
         content = read_regular(file)
-        if problem := _list_of(file).problem(_key(file), content):
+        if problem := checksums.problem(name, content):
             raise DamagedError(problem)
         yield content
     except (OSError, DamagedError) as error:
@@ -154,12 +158,15 @@ def _undamaged(file: Path) -> Iterator[bytes]:
         raise InputError("kept observations", str(file), problem, remedy) from None
 
 
-def _list_of(file: Path) -> Manifest:
-    return Checksums(file.parent.parent)
+def _listed(file: Path) -> tuple[Checksums, str]:
+    """Return the list that has a file's checksum, and its name there, from wherever the file is named."""
+    whole = normalized(file)
+    return Checksums(whole.parent.parent), f"{whole.parent.name}/{whole.name}"
 
 
-def _key(file: Path) -> str:
-    return f"{file.parent.name}/{file.name}"
+def normalized(path: Path) -> Path:
+    """Return a path from the root, without . and .. in it."""
+    return Path(os.path.normpath(path.absolute()))
 
 
 # --- words of language models' runs, in a file beside the arrays of numbers ----------------------------
@@ -183,7 +190,7 @@ def shown_words(run: Observations) -> Words:
     if run.run_folder is not None:
         words = words_of(Run.open(run.run_folder))
     else:
-        beside = {} if run.path is None else _kept_words(run.path.parent.parent)
+        beside = {} if run.path is None else _kept_words(_listed(run.path)[0].path)
         words = (_kept_words(KEPT) | beside).get(_text_key(run.config), {})
     # GPT-2's tokenizer writes a space as Ġ and a new line as Ċ.
     return {n: [word.replace("Ġ", "␣").replace("Ċ", r"\n") for word in own] for n, own in words.items()}

@@ -12,7 +12,15 @@ import pytest
 from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
-from validate.observe import Observations, kept, observe, observe_path, read_kept, write_kept
+from validate.observe import (
+    Observations,
+    find_observations,
+    kept,
+    observe,
+    observe_path,
+    read_kept,
+    write_kept,
+)
 from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.store import Checksums, kept_file
 
@@ -61,6 +69,20 @@ def test_keeping_the_same_again_changes_no_byte(observations: Observations, tmp_
         with pytest.raises(InputError, match="was changed since"):
             _kept(observations, tmp_path)
         assert file.read_bytes() == spoiled
+
+
+def test_a_kept_file_can_be_named_from_inside_its_folder(
+    observations: Observations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _kept(observations, tmp_path)
+    monkeypatch.chdir(file.parent)
+    for inside in (".", file.name, "../mine"):
+        (found,) = find_observations(inside)
+        assert found.config == observations.config
+    write_kept(observations, Path(file.name))
+    file.unlink()
+    with pytest.raises(InputError, match="No such file"):
+        find_observations(".")
 
 
 def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations, tmp_path: Path) -> None:
