@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from sim import Run, train
-from sim.config.run import make_run_config
-from tests.sim.conftest import SMALL_TASK
+from tests.sim.conftest import SMALL_TASK, small
 
 TASK: dict[str, Any] = SMALL_TASK | {"length": 4}
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
@@ -21,24 +20,10 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Train one run of a model; keywords are training options except for the task and the seed."""
 
     def build(model: dict[str, Any], task: Any = TASK, seed: int = 0, **options: Any) -> Run:
-        training = {
-            "epochs": 2,
-            "batch_size": 32,
-            "learning_rate": 1e-2,
-            "snapshot_epochs": [1],
-            "snapshot_tensors": "all",
-        }
-        config = make_run_config(
-            {
-                "task": task,
-                "model": model,
-                "seeds": [seed],
-                "init_rates": [0.5],
-                "data": {"source": "draw", "n_sequences": 50 * 25 if task is TASK else 400},
-                "training": training | options,
-            }
-        )
-        return train(config, tmp_path_factory.mktemp("run"))[0]
+        data = {"source": "draw", "n_sequences": 50 * 25 if task is TASK else 400}
+        training = {"epochs": 2, "batch_size": 32, "snapshot_epochs": [1], "snapshot_tensors": "all"}
+        own = {"task": task, "model": model, "seeds": [seed], "init_rates": [0.5], "data": data}
+        return train(small(**own, **(training | options)), tmp_path_factory.mktemp("run"))[0]
 
     return build
 
