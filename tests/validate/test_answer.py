@@ -125,6 +125,8 @@ def test_more_seeds_are_seeds_that_are_not_there(large: Setting) -> None:
     first = max(*large.seeds, *few.seeds) + 1
     assert seeds[: seeds.index("--out")] == [str(first + k) for k in range(len(few.seeds))]
     assert seeds[seeds.index("--out") + 1] == f"runs/mine-seeds{first}-{first + 1}"  # to be judged alone
+    one = made(0.8, ["random", "distribution", "distribution"], seeds=(4,))
+    assert "--seeds 5 6 --out runs/mine-seeds5-6" in only([large, one]).missing_command()
 
 
 @pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])

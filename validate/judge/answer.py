@@ -150,7 +150,7 @@ class Answer:
             rates = rates + others if longer > 1 else others
         elif self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
-            seeds = range(first, first + len(seeds))
+            seeds = range(first, first + max(2, len(seeds)))  # One seed decides nothing.
             # Judged by themselves: adding seeds until a verdict appears makes a wrong one more likely.
             return missing_command(like, rates, seeds, apart=True)
         elif longer == 1:
