@@ -230,4 +230,5 @@ def _packed(task: LanguageTask, name: str, documents: list[IntArray], end: int) 
 def _check_count(task: LanguageTask, name: str, n: int) -> None:
     if n < task.n_sequences:
         problem = f"corpus {name} has {n} sequences of length {task.length}"
-        raise InputError("n_sequences", task.n_sequences, problem, f"give {n} or fewer")
+        remedy = f"give {n} or fewer" if n else "give a shorter context"
+        raise InputError("n_sequences", task.n_sequences, problem, remedy)

@@ -86,7 +86,7 @@ def test_every_column_is_its_own_number() -> None:
 
 
 def test_the_command_prints_lines_that_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Cli
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = cli("advise", "--module", "tests.foreign_models:Language", "--rate", "0.6", "--json").json()
     assert found["scales"][0]["std"] == pytest.approx(32**-0.6)
@@ -94,6 +94,10 @@ def test_the_command_prints_lines_that_run(
     exec(found["code"], space)
     assert "γ = 0.6" in capsys.readouterr().out
     assert float(space["model"].wte.weight.detach().std()) == pytest.approx(32**-0.6, rel=0.05)
+    (tmp_path / "ready.py").write_text("from torch import nn\n\nnet = nn.Linear(30, 40)\n")
+    monkeypatch.chdir(tmp_path)
+    found = cli("advise", "--module", "ready:net", "--json").json()
+    assert "from ready import net\n\nmodel = net\n" in found["code"]
     (tmp_path / "other.json").write_text('{"a": 1}')
     (tmp_path / "wrong.json").write_text('{"model_type": "no-such-model"}')
     for arguments, argument in (

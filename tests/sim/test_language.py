@@ -236,6 +236,7 @@ def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path:
     [
         ({"n_sequences": 70}, "corpus toy has 60 sequences of length 30; give 60 or fewer"),
         ({"n_sequences": 70, "layout": "pack", "length": 29}, "corpus toy has 57 sequences of length 29"),
+        ({"layout": "pack", "length": 5000}, "toy has 0 sequences of length 5000; give a shorter context"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"]}] * 2}, "two corpora of that name"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": []}], "length": 1}, "length = 1"),
         ({"corpora": [{"name": "a", "files": ["toy.txt"], "sha256": ["0" * 64] * 2}]}, "not one for each"),

@@ -54,6 +54,14 @@ def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
 
 
+def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout", stream := _Terminal())
+    print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
+    assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
+
+
 @given(
     st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
 )

@@ -41,8 +41,10 @@ def run(options: Options) -> int:
         # As with `python -m`: a module beside the user is found.
         sys.path.insert(0, str(Path.cwd()))
         package, _, name = options.module.partition(":")
-        code = f"from {package} import {name}\n\nmodel = {name}()"
-        advice = advise(import_module(options.module), options.rate, code=code)
+        module = import_module(options.module)
+        # A module is itself the model; a class or function makes one.
+        made = name if getattr(sys.modules[package], name) is module else f"{name}()"
+        advice = advise(module, options.rate, code=f"from {package} import {name}\n\nmodel = {made}")
     if options.as_json:
         print_json(advice.to_json())
         return 0

@@ -222,12 +222,13 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         Two settings in which the runs may differ, by their columns in the table, or as a sweep's file
         calls them: "gamma", "N_Z".
     """
-    x, y = (ALIASES.get(axis, axis) for axis in (x, y))
+    each = [settings_of(config) for config, _ in runs]
+    known = set[str]().union(*each)
+    # The column "model" has the name that elsewhere stands for another key.
+    x, y = (axis if axis in known else ALIASES.get(axis, axis) for axis in (x, y))
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
-    known = set[str]()
-    for config, metrics in runs:
-        value, settings = measure.of_run(config, metrics), settings_of(config)
-        known |= settings.keys()
+    for (config, metrics), settings in zip(runs, each, strict=True):
+        value = measure.of_run(config, metrics)
         if value is not None:
             at[settings.get(x), settings.get(y)].append((value, settings))
     axes = axes_of(config for config, _ in runs)

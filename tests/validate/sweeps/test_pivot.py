@@ -160,6 +160,11 @@ def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[A
     assert [text.get_text() for text in panel.ax_.texts] == ["1.00"]
 
 
+def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Evaluated]) -> None:
+    shown = pivot_of(runs, statistic("loss", "mem"), "model", "gamma")
+    assert (shown.x, shown.y) == (("model", ["emb-mlp"]), ("init_rate", [0.3, 0.8]))
+
+
 @pytest.mark.parametrize(
     ("measure", "x", "named"),
     [
