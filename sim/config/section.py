@@ -57,7 +57,10 @@ def tagged(source: str, default: Any, **checks: Any) -> Any:
 def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputError:
     """Turn the first problem of a pydantic report into one sentence with a remedy."""
     problem, *others = error.errors(include_url=False)
-    position, value = _position(problem["loc"]), problem["input"]
+    # Without the union members that pydantic adds: the user never wrote those.
+    added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[")
+    first, *rest = (str(part) for part in problem["loc"] or ("",))
+    position, value = ".".join([first, *(part for part in rest if not added.match(part))]), problem["input"]
     inner = problem.get("ctx", {}).get("error")
     if isinstance(inner, InputError):
         # A nested section, or a check across fields, has said it already; only the section's name is missing.
@@ -78,13 +81,6 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     # The value may have come from a file, an option or Python; the message says what is allowed.
     remedy = "add it" if problem["type"] == "missing" else "give another value"
     return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)
-
-
-def _position(location: tuple[int | str, ...]) -> str:
-    """Return where a problem is, without the union members that pydantic adds: the user never wrote those."""
-    added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[")
-    parts = [str(part) for part in location]
-    return ".".join(parts[:1] + [part for part in parts[1:] if not added.match(part)])
 
 
 def differences(own: BaseModel, other: BaseModel) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from sim.config.language import LanguageTask
 from theory import InputError, Task
@@ -98,7 +98,17 @@ def read_description(file: Path | str) -> dict[str, Any]:
     if path.suffix == ".json":
         return _description_of_run(path)
     data = load_toml(path)
-    if content_of(data, path) == "task":
+    task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
+    if task and config:
+        mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"
+        raise InputError("file", str(path), mixed, "put the keys of the task into a [task] table")
+    if not task and not config:
+        known_keys = (*TASK_KEYS, *CONFIG_KEYS)
+        for key in data:
+            if nearest(key, known_keys):
+                raise unknown_key("key", key, known_keys)
+        raise InputError("file", str(path), "neither a task nor a configuration", BOTH_LOOK_LIKE)
+    if task:
         with in_file(path):
             as_task(data)
         return {"task": data}
@@ -108,23 +118,7 @@ def read_description(file: Path | str) -> dict[str, Any]:
     return data
 
 
-def content_of(data: Mapping[str, Any], file: Path) -> Literal["task", "configuration"]:
-    """Return what a file holds, by its keys."""
-    task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
-    if task and config:
-        mixed = f"mixes a task ({task[0]}) and a configuration ({config[0]})"
-        raise InputError("file", str(file), mixed, "put the keys of the task into a [task] table")
-    if not task and not config:
-        known_keys = (*TASK_KEYS, *CONFIG_KEYS)
-        for key in data:
-            if nearest(key, known_keys):
-                raise unknown_key("key", key, known_keys)
-        raise InputError("file", str(file), "neither a task nor a configuration", BOTH_LOOK_LIKE)
-    return "task" if task else "configuration"
-
-
 def _description_of_run(file: Path) -> dict[str, Any]:
-    """Return the configuration of a run, by the config.json in its folder."""
     try:
         data = load_json(file)
         rate, seed = data.pop("init_rate"), data.pop("seed")

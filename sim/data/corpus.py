@@ -115,11 +115,6 @@ class Corpus:
         return Corpus(self.tokens, np.unique(np.concatenate([*ends, self.ends])), self.words)
 
 
-def in_words(document: str) -> list[str]:
-    """Return the words and marks of a text, in lower case."""
-    return WORD.findall(document.lower())
-
-
 @checked
 def build_corpus(
     documents: Any,
@@ -167,8 +162,8 @@ def _texts(documents: Any) -> Iterator[str]:
 
 def _counted(texts: Iterable[str]) -> Corpus:
     number: dict[str, int] = {}
-    numbered = ([number.setdefault(word, len(number)) for word in in_words(text)] for text in texts)
-    tokens, ends = _joined(numbered)
+    divided = (WORD.findall(text.lower()) for text in texts)
+    tokens, ends = _joined([number.setdefault(word, len(number)) for word in words] for words in divided)
     return Corpus(tokens, ends, tuple(number))
 
 

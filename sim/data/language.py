@@ -6,11 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from sim.config.language import CorpusSource, LanguageTask, Layout
@@ -58,22 +57,17 @@ def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
     """Return the sequences that a seed draws."""
-    corpora = read_corpora(task)
-    rng = numpy_stream(seed, "data/draw")
-    drawn = [_sequences(task, name, corpus, rng) for name, corpus in corpora.items()]
+    whole, lengths = _read(task.corpora, task.tokenizer)
+    whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
+    rng, documents = numpy_stream(seed, "data/draw"), iter(whole)
+    drawn = [
+        _sequences(task, name, list(islice(documents, n)), whole.vocab_size - 1, rng)
+        for name, n in lengths.items()
+    ]
     sequences = torch.from_numpy(np.concatenate(drawn)).long()
     every = torch.arange(len(sequences))
     parts = dict(zip(task.names, every.view(-1, task.n_sequences), strict=True))
-    words = next(iter(corpora.values())).words
-    return TextDataset(sequences[:, :-1], sequences[:, -1], every, parts, words)
-
-
-def read_corpora(task: LanguageTask) -> dict[str, Corpus]:
-    """Return the whole corpora by name, in one vocabulary, without <end> behind their documents."""
-    whole, lengths = _read(task.corpora, task.tokenizer)
-    whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
-    bounds = pairwise([0, *np.cumsum(list(lengths.values())).tolist()])
-    return {name: _part(whole, *bound) for name, bound in zip(lengths, bounds, strict=True)}
+    return TextDataset(sequences[:, :-1], sequences[:, -1], every, parts, whole.words)
 
 
 @checked
@@ -148,9 +142,14 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
     def documents() -> Iterator[str]:
         for source in corpora:
             lengths[source.name] = 0
-            for document in _documents(source):
-                lengths[source.name] += 1
-                yield document
+            for number, file in enumerate(source.files):
+                if source.sha256 and digest_of(file) != source.sha256[number]:
+                    problem = "its checksum differs from the configuration's"
+                    remedy = "restore it, or train under another configuration"
+                    raise InputError("file", file, problem, remedy)
+                for document in read_documents(file, fields=source.fields, unit=source.documents):
+                    lengths[source.name] += 1
+                    yield document
             if not lengths[source.name]:
                 raise InputError("corpus", source.name, "no document holds a word", "give files with text")
 
@@ -159,14 +158,6 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
         problem = "gives no token for some document"
         raise InputError("tokenizer", tokenizer, problem, "leave such documents out")
     return whole, lengths
-
-
-def _documents(source: CorpusSource) -> Iterator[str]:
-    for number, file in enumerate(source.files):
-        if source.sha256 and digest_of(file) != source.sha256[number]:
-            problem = "its checksum differs from the configuration's"
-            raise InputError("file", file, problem, "restore it, or train under another configuration")
-        yield from read_documents(file, fields=source.fields, unit=source.documents)
 
 
 def digest_of(file: str) -> str:
@@ -190,18 +181,10 @@ def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:
     return Corpus(kept.tokens, kept.ends, (*kept.words, END))
 
 
-def _part(whole: Corpus, first: int, last: int) -> Corpus:
-    """Return some documents of a corpus."""
-    start = int(whole.ends[first - 1]) if first else 0
-    ends = whole.ends[first:last] - start
-    return Corpus(whole.tokens[start : start + int(ends[-1])], ends, whole.words)
-
-
 def _sequences(
-    task: LanguageTask, name: str, corpus: Corpus, rng: np.random.Generator
-) -> npt.NDArray[np.int32]:
+    task: LanguageTask, name: str, documents: Sequence[IntArray], end: int, rng: np.random.Generator
+) -> IntArray:
     """Draw a corpus's sequences, shape (n_sequences, length + 1), padded."""
-    documents, end = list(corpus), corpus.vocab_size - 1
     order = rng.permutation(len(documents))
     if task.layout == "pack":
         return _packed(task, name, [documents[i] for i in order], end)
@@ -218,7 +201,7 @@ def _sequences(
     return rows
 
 
-def _packed(task: LanguageTask, name: str, documents: list[IntArray], end: int) -> npt.NDArray[np.int32]:
+def _packed(task: LanguageTask, name: str, documents: list[IntArray], end: int) -> IntArray:
     """Return windows of the joined documents; each begins with the last token of the one before."""
     stream = np.concatenate([part for document in documents for part in (document, [end])]).astype(np.int32)
     n, length = task.n_sequences, task.length

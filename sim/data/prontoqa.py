@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -91,66 +92,59 @@ def prontoqa_questions(
     rng = numpy_stream(seed, "data/prontoqa")
     questions: dict[str, ProntoQuestion] = {}
     while len(questions) < n:
-        question = _Draw(rng, int(hops[len(questions) % len(hops)])).question()
+        question = _question(rng, int(hops[len(questions) % len(hops)]))
         questions.setdefault(question.question + question.query, question)
     return list(questions.values())
 
 
-class _Draw:
-    """One question, drawn."""
+def _question(rng: np.random.Generator, hops: int) -> ProntoQuestion:
+    lengths = np.arange(hops, MOST_HOPS + 1)
+    weights = _LONGER**lengths
+    length = int(rng.choice(lengths, p=weights / weights.sum()))
+    names = iter(rng.permutation(CONCEPTS).tolist())
+    chain = [next(names) for _ in range(length + 1)]
+    beside = [next(names) for _ in range(length)]
+    other, above_other, elsewhere = (next(names) for _ in range(3))
+    adjectives = (str(rng.choice(family)) for family in rng.permutation(np.array(FAMILIES, object)))
+    # One of the two concepts above the chain's last but one has no property.
+    bare = (chain, beside)[int(rng.integers(2))][-1]
+    bearing = [c for c in (*chain, *beside, other) if c != bare]
+    properties = {
+        concept: (adjective, bool(rng.random() < _NEGATED))
+        for concept, adjective in zip(bearing, adjectives, strict=False)
+    }
+    start = int(rng.integers(length - hops + 1))
+    end = start + hops - 1
+    adjective, negated = properties[chain[end]][0], bool(rng.random() < 0.5)
+    properties[chain[end]] = (adjective, negated)
+    name = str(rng.choice(NAMES))
+    up = {low: _rule(rng, low, high) for low, high in pairwise(chain)}
+    sides = [_rule(rng, low, high) for low, high in zip(chain[:-1], beside, strict=True)]
+    has = {concept: _rule(rng, concept, *of) for concept, of in properties.items()}
+    rules = [*up.values(), *sides, *has.values(), _rule(rng, other, above_other)]
+    rules.append(_rule(rng, elsewhere, adjective, not negated))
+    first = f"{name} is {_article(chain[start])}."
+    facts = [first, f"{name} is {_article(other)}."]
+    thought = [first]
+    for low, high in pairwise(chain[start : end + 1]):
+        thought += [up[low], f"{name} is {_article(high)}."]
+    thought += [has[chain[end]], f"{name} is {'not ' * negated}{adjective}."]
+    asked = bool(rng.random() < 0.5)
+    return ProntoQuestion(
+        " ".join([*rng.permutation(rules).tolist(), *rng.permutation(facts).tolist()]),
+        f"True or false: {name} is {'not ' * asked}{adjective}.",
+        tuple(thought),
+        str(asked == negated),
+        hops,
+    )
 
-    def __init__(self, rng: np.random.Generator, hops: int) -> None:
-        self.rng, self.hops = rng, hops
-        lengths = np.arange(hops, MOST_HOPS + 1)
-        weights = _LONGER**lengths
-        length = int(rng.choice(lengths, p=weights / weights.sum()))
-        names = iter(rng.permutation(CONCEPTS).tolist())
-        self.chain = [next(names) for _ in range(length + 1)]
-        self.beside = [next(names) for _ in range(length)]
-        self.other, self.above_other, self.elsewhere = (next(names) for _ in range(3))
-        adjectives = (str(rng.choice(family)) for family in rng.permutation(np.array(FAMILIES, object)))
-        # One of the two concepts above the chain's last but one has no property.
-        bare = (self.chain, self.beside)[int(rng.integers(2))][-1]
-        bearing = [c for c in (*self.chain, *self.beside, self.other) if c != bare]
-        self.property = {
-            concept: (adjective, bool(rng.random() < _NEGATED))
-            for concept, adjective in zip(bearing, adjectives, strict=False)
-        }
-        self.start = int(rng.integers(length - hops + 1))
-        self.end = self.start + hops - 1
-        target = self.chain[self.end]
-        self.property[target] = (self.property[target][0], bool(rng.random() < 0.5))
 
-    def question(self) -> ProntoQuestion:
-        """Return it in words."""
-        rng, name = self.rng, str(self.rng.choice(NAMES))
-        up = {low: self._rule(low, high) for low, high in zip(self.chain[:-1], self.chain[1:], strict=True)}
-        sides = [self._rule(low, high) for low, high in zip(self.chain[:-1], self.beside, strict=True)]
-        has = {concept: self._rule(concept, *of) for concept, of in self.property.items()}
-        adjective, negated = self.property[self.chain[self.end]]
-        rules = [*up.values(), *sides, *has.values(), self._rule(self.other, self.above_other)]
-        rules.append(self._rule(self.elsewhere, adjective, not negated))
-        start = f"{name} is {_article(self.chain[self.start])}."
-        facts = [start, f"{name} is {_article(self.other)}."]
-        chain = [start]
-        for low, high in zip(self.chain[self.start : self.end], self.chain[self.start + 1 :], strict=False):
-            chain += [up[low], f"{name} is {_article(high)}."]
-        chain += [has[self.chain[self.end]], f"{name} is {'not ' * negated}{adjective}."]
-        asked = bool(rng.random() < 0.5)
-        return ProntoQuestion(
-            " ".join([*rng.permutation(rules).tolist(), *rng.permutation(facts).tolist()]),
-            f"True or false: {name} is {'not ' * asked}{adjective}.",
-            tuple(chain),
-            str(asked == negated),
-            self.hops,
-        )
-
-    def _rule(self, concept: str, of: str, negated: bool = False) -> str:
-        """Return "Each X is a Y.", "Every X is a Y." or, as often as both together, "Xs are Ys."."""
-        form, no = self.rng.integers(4), "not " * negated
-        if form > 1:
-            return f"{concept.capitalize()}es are {no}{of}{'es' if of in CONCEPTS else ''}."
-        return f"{('Each', 'Every')[form]} {concept} is {no}{_article(of) if of in CONCEPTS else of}."
+def _rule(rng: np.random.Generator, concept: str, of: str, negated: bool = False) -> str:
+    """Return "Each X is a Y.", "Every X is a Y." or, as often as both together, "Xs are Ys."."""
+    form, no = rng.integers(4), "not " * negated
+    if form > 1:
+        return f"{concept.capitalize()}es are {no}{of}{'es' if of in CONCEPTS else ''}."
+    return f"{('Each', 'Every')[form]} {concept} is {no}{_article(of) if of in CONCEPTS else of}."
 
 
 def _article(concept: str) -> str:

@@ -57,14 +57,25 @@ class TableProjections:
         All other gradients, those of W_E and W_pos through the projections included, are put into ``found``.
         """
         x, centred, seen, weight, bias, scale, y = saved
-        d_mapped = self._add_up(p, dy if scale is None else dy * scale, dy, len(seen[0]))
+        scaled = dy if scale is None else dy * scale
+        # Each row of the tables went into many of the batch's.
+        of_tokens = table_gradient(p["W_E"].shape[1], self.tokens, scaled)
+        parts = [of_tokens, scaled.view(*self.tokens.shape, -1).sum(1)]
+        if seen.shape[1] > centred.shape[1]:
+            parts.append(dy.sum(1, keepdim=True))
+        d_mapped = torch.cat(parts, dim=1)
         store_projections(p, self.prefix, weight_gradient(seen, d_mapped), dy, found)
         d_rows, dx = input_gradient(d_mapped, weight), None
-        if scale is not None:
+        if self.norm is not None:
             # r times the gradient of r.
             along = torch.linalg.vecdot(dy, y if bias is None else y - bias[:, None])[..., None]
             dx = x.mul_(along * scale.square() / -x.shape[-1])
-            d_rows = self._norm_backward(p, centred, d_rows, found)
+            n = centred.shape[1]
+            found[f"{self.norm.prefix}.w"] = (d_rows[:, :n] * centred).sum(1)
+            if d_rows.shape[1] > n:
+                found[f"{self.norm.prefix}.b"] = d_rows[:, n].contiguous()
+            d_rows = d_rows[:, :n] * p[f"{self.norm.prefix}.w"][:, None]
+            d_rows.sub_(d_rows.mean(-1, keepdim=True))
         found["W_E"], d_positions, _ = self._split_rows(p, d_rows)
         if "W_pos" in p:
             found["W_pos"] = d_positions
@@ -89,21 +100,3 @@ class TableProjections:
         """Return the rows of tokens, of positions, and what is below them."""
         vocab, length = p["W_E"].shape[1], self.tokens.shape[-1]
         return rows[:, :vocab], rows[:, vocab : vocab + length], rows[:, vocab + length :]
-
-    def _add_up(self, p: Parameters, scaled: Tensor, dy: Tensor, n_rows: int) -> Tensor:
-        """Return the gradient of the mapped tables, each of whose rows went into many of the batch's."""
-        of_positions = scaled.view(*self.tokens.shape, -1).sum(1)
-        parts = [table_gradient(p["W_E"].shape[1], self.tokens, scaled), of_positions]
-        if n_rows > p["W_E"].shape[1] + of_positions.shape[1]:
-            parts.append(dy.sum(1, keepdim=True))
-        return torch.cat(parts, dim=1)
-
-    def _norm_backward(self, p: Parameters, centred: Tensor, d_rows: Tensor, found: Parameters) -> Tensor:
-        """Return the gradient of the tables' rows; put gain's and bias's into ``found``."""
-        assert self.norm is not None
-        n = centred.shape[1]
-        found[f"{self.norm.prefix}.w"] = (d_rows[:, :n] * centred).sum(1)
-        if d_rows.shape[1] > n:
-            found[f"{self.norm.prefix}.b"] = d_rows[:, n].contiguous()
-        d_centred = d_rows[:, :n] * p[f"{self.norm.prefix}.w"][:, None]
-        return d_centred.sub_(d_centred.mean(-1, keepdim=True))

@@ -100,7 +100,17 @@ def transformer(
     losses, dx = _read_out(p, x, targets, model, found)
     for layer, own in zip(reversed(layers), reversed(saved), strict=True):
         dx = layer.backward(p, own, dx, found)
-    _input_gradients(p, tokens, dx, found)
+    # The tables may have gradients already, through the first projections.
+    through_projections = found.get("W_E")
+    found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
+    if through_projections is not None:
+        found["W_E"] += through_projections
+    if "W_pos" in p:
+        of_positions = dx.view(*tokens.shape, -1).sum(1)
+        if "W_pos" in found:
+            of_positions += found["W_pos"]
+        unused = p["W_pos"].shape[1] - tokens.shape[2]  # Short sequences use the first positions alone.
+        found["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions
     return losses, found
 
 
@@ -119,17 +129,3 @@ def _read_out(
             found["b_U"] = dy.sum(1)
         dy = input_gradient(dy, p["W_U"])
     return losses, norm.backward(p, saved, dy, found) if pre else dy
-
-
-def _input_gradients(p: Parameters, tokens: Tensor, dx: Tensor, found: Parameters) -> None:
-    """Add the gradient of the first layer's input to those of the tables it was looked up in."""
-    through_projections = found.get("W_E")
-    found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
-    if through_projections is not None:
-        found["W_E"] += through_projections
-    if "W_pos" in p:
-        of_positions = dx.view(*tokens.shape, -1).sum(1)
-        if "W_pos" in found:
-            of_positions += found["W_pos"]
-        unused = p["W_pos"].shape[1] - tokens.shape[2]  # Short sequences use the first positions alone.
-        found["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions

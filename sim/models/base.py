@@ -159,7 +159,15 @@ def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:
     """Refuse parameters that are not those of a model of these sizes, and tokens outside its vocabulary."""
     n_members, vocab_size, _ = table_shape(parameters, model.embedding)
-    _check_tokens(tokens, n_members, vocab_size)
+    integers = tokens.dtype in (torch.int64, torch.int32)
+    if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
+        problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
+        raise InputError("tokens", tuple(tokens.shape), problem, remedy)
+    smallest, largest = int(tokens.min()), int(tokens.max())
+    if smallest < 0 or largest >= vocab_size:
+        problem = f"outside the vocabulary 0..{vocab_size - 1}"
+        wrong = smallest if smallest < 0 else largest
+        raise InputError("tokens", wrong, problem, "give tokens of the task")
     length = tokens.shape[2]
     if "W_pos" in parameters:
         rows = table_shape(parameters, "W_pos")[1]
@@ -181,15 +189,3 @@ def table_shape(parameters: Parameters, name: str) -> tuple[int, int, int]:
         problem = f"no matrix {name} for each member"
         raise InputError("parameters", list(parameters), problem, "give those of a run")
     return matrix.shape[0], matrix.shape[1], matrix.shape[2]
-
-
-def _check_tokens(tokens: Tensor, n_members: int, vocab_size: int) -> None:
-    integers = tokens.dtype in (torch.int64, torch.int32)
-    if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
-        problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
-        raise InputError("tokens", tuple(tokens.shape), problem, remedy)
-    smallest, largest = int(tokens.min()), int(tokens.max())
-    if smallest < 0 or largest >= vocab_size:
-        problem = f"outside the vocabulary 0..{vocab_size - 1}"
-        wrong = smallest if smallest < 0 else largest
-        raise InputError("tokens", wrong, problem, "give tokens of the task")

@@ -58,7 +58,10 @@ class GPT2(Model[GPT2Config]):
         x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
         for layer in range(own.n_layers):
             p = of_layer(parameters, layer)
-            x = x + _attention(p, self._norm(p, "ln1", x), own.n_heads)
+            projected = linear_together(p, self._norm(p, "ln1", x), "QKV")
+            q, k, v = (heads(part, own.n_heads) for part in projected)
+            mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
             raw = linear(self._norm(p, "ln2", x), p["W_in"], p["b_in"])
             x = x + linear(torch.nn.functional.gelu(raw, approximate="tanh"), p["W_out"], p["b_out"])
         return self._norm(parameters, "ln_final", x)
@@ -102,9 +105,3 @@ class GPT2(Model[GPT2Config]):
     def rows(self, length: int) -> int:
         """Return one row of activations for each position."""
         return length
-
-
-def _attention(p: Mapping[str, Tensor], x: Tensor, n_heads: int) -> Tensor:
-    q, k, v = (heads(part, n_heads) for part in linear_together(p, x, "QKV"))
-    mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])

@@ -7,7 +7,6 @@ On a CPU the same code runs step by step, which is how it is tested.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -87,7 +86,11 @@ class DeviceLoop:
         """Take one step on rows of the training set, all on the device."""
         trainer = self.trainer
         losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
-        self._note_failures(losses, norms)
+        finite = torch.isfinite(losses) & torch.isfinite(norms)
+        first = ~finite & (self.failed_at < 0)
+        self.failed_at.copy_(torch.where(first, self.step.to(torch.int64), self.failed_at))
+        self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
+        self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
         divisors = clip_divisors(norms, trainer.training.clip_norm)
         self.step.add_(1.0)
         rates = self.rates.index_select(0, self.position)[0]
@@ -96,15 +99,3 @@ class DeviceLoop:
             divisor = None if divisors is None else divisors[m]
             trainer.optimizer.update(m, own, rates[m], self.step, divisor, frozen[m])
         self.position.add_(1)
-
-    def _note_failures(self, losses: Tensor, norms: Tensor) -> None:
-        finite = torch.isfinite(losses) & torch.isfinite(norms)
-        first = ~finite & (self.failed_at < 0)
-        self.failed_at.copy_(torch.where(first, self.step.to(torch.int64), self.failed_at))
-        self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
-        self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
-
-    def mark_failed(self, members: Iterable[int]) -> None:
-        """Mark the members that had failed before."""
-        for member in members:
-            self.failed_at[member] = 0

@@ -227,11 +227,11 @@ class Trainer:
             self.sum_learning_rate[member] = own.sum_learning_rate
             if own.failure:
                 self.failures[member] = own.failure
+                if self._loop is not None:
+                    self._loop.failed_at[member] = 0
         state = checkpoints[0][1]
         self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
         self.begin_epoch()
-        if self._loop is not None:
-            self._loop.mark_failed(self.failures)
 
 
 def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
