@@ -42,7 +42,6 @@ class EmbMLPConfig(ModelSection):
     """σ. Assumption 1 holds for tanh and identity."""
 
     def matrix_names(self) -> list[str]:
-        """Return the names under which matrices can be given a γ of their own."""
         return ["W_emb", "W1", "W2"]
 
 
@@ -75,11 +74,9 @@ class OneLayerConfig(ModelSection):
     """σ. Assumption 1 holds for tanh and identity."""
 
     def matrix_names(self) -> list[str]:
-        """Return the names under which matrices can be given a γ of their own."""
         return ["W_E", *names_of_layers(1)]
 
     def width(self, vocab_size: int) -> int:
-        """Return d_m, the width of the embedding."""
         return vocab_size
 
 
@@ -125,20 +122,17 @@ class TransformerConfig(ModelSection):
     """Cross entropy of the label alone, or of every next token and the label."""
 
     def matrix_names(self) -> list[str]:
-        """Return the names under which matrices can be given a γ of their own."""
         positions = ["W_pos"] if self.positions == "learned" else []
         return ["W_E", *positions, *names_of_layers(self.n_layers), "W_U"]
 
     @property
     def first_attention_reads(self) -> Source:
-        """What sets the scale of the first attention's input (Lemma 1)."""
         if self.norm in PRE_NORMS:
             return "layer_norm"
         return "position" if self.positions == "learned" else "embedding"
 
     @property
     def one_initial_scale(self) -> bool:
-        """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
         biased = self.biases and self.bias_scale > 0
         return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
@@ -184,12 +178,10 @@ class GPT2Config(ModelSection):
         return self
 
     def matrix_names(self) -> list[str]:
-        """Return the names under which matrices can be given a γ of their own."""
         return ["W_E", "W_pos", *names_of_layers(self.n_layers)]
 
     @property
     def one_initial_scale(self) -> bool:
-        """Whether the first attention starts as Lemma 1 assumes."""
         return super().one_initial_scale and not self.own_scales
 
 

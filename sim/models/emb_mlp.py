@@ -56,15 +56,12 @@ class EmbMLP(Model[EmbMLPConfig]):
     shows = frozenset({"frozen flow"})
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        """Return W_emb, W1 and W2."""
         own = self.section
         embedding = tables({"W_emb": vocab_size}, own.d_m, own.embedding_fan_in)
         return embedding | matrices({"W1": (own.d_m, own.d_f), "W2": (own.d_f, vocab_size)})
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
-        """Return the logits of the label, shape (M, B, d)."""
         return _logits(parameters, tokens, self.section.activation)
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
-        """Return d_m, d_f, d."""
         return self.section.d_m, self.section.d_f, vocab_size

@@ -29,7 +29,6 @@ class GPT2(Model[GPT2Config]):
     twin = "sim.fast.gpt2:gpt2"
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        """Return tables, each layer's matrices, norms and biases."""
         own = self.section
         specs = self._scaled(tables({"W_E": vocab_size, "W_pos": length}, own.d_m, own.embedding_fan_in))
         for layer in range(own.n_layers):
@@ -98,10 +97,8 @@ class GPT2(Model[GPT2Config]):
             yield own[real] @ table.T, target[real]
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
-        """Return the widths along a layer, and the vocabulary."""
         d_m = self.section.d_m
         return d_m, d_m, d_m, 4 * d_m, d_m, vocab_size
 
     def rows(self, length: int) -> int:
-        """Return one row of activations for each position."""
         return length

@@ -135,7 +135,6 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         self.shows = frozenset({"attention"} | positions)
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        """Return tables, each layer's matrices, norms, the read-out and biases."""
         own, d_m = self.section, self.section.width(vocab_size)
         rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
         specs = tables(rows, d_m, own.embedding_fan_in)
@@ -175,11 +174,9 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         return found
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
-        """Return the logits of the label, shape (M, B, d)."""
         return transformer(parameters, tokens, self.section)
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
-        """Return the widths along a layer, and the vocabulary."""
         own, d_m = self.section, self.section.width(vocab_size)
         return d_m, own.n_heads * own.d_k, d_m, own.d_f, d_m, vocab_size
 
@@ -191,7 +188,6 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         return mean_cross_entropy(logits, next_tokens(tokens, labels))
 
     def rows(self, length: int) -> int:
-        """Return one row of activations for each position."""
         return length
 
     def intermediates(

@@ -210,7 +210,6 @@ def _scale(module: nn.Module, group: Sequence[Role], rate: float, reads_out: boo
 
 
 def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
-    """Return the standard deviation that the library draws with, and by which rule."""
     if not role.tensor.is_meta and role.tensor.numel() > 1:
         return float(role.tensor.detach().double().std()), "measured"
     config = getattr(module, "config", None)

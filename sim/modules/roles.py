@@ -115,7 +115,6 @@ def _role(
 
 
 def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
-    """Return the fan-in of a weight, if its module is one whose products are known."""
     if is_hugging_face_conv1d(owner):
         return weight.shape[0]
     # torch stores a map from rows to rows transposed; attention packs three of them one after another.

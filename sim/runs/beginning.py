@@ -79,7 +79,6 @@ def _not_ours(path: Path, which: Path | str) -> InputError:
 
 
 def _check_same(path: Path, member: MemberConfig) -> None:
-    """Refuse to continue a run that has another configuration, or was begun with another tokenizer."""
     begun = read_config(path)
     # First: other tokens can make another task.
     folder, now = RunFolder(path), tokenizer_record(begun)

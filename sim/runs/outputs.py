@@ -91,7 +91,6 @@ def _check_no_run(argument: str, path: Path, folder: Path) -> None:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Make a folder and a file in it, and remove both again."""
     made = []
     try:
         for parent in reversed([folder, *folder.parents]):

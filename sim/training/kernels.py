@@ -154,7 +154,6 @@ def _compile(trainer: Trainer) -> KernelReport:
 
 
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call without torch's remarks on its own compiler."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return call(*arguments)

@@ -159,7 +159,6 @@ class _Session:
         return next(mark for mark in marks if mark > self.trainer.position)
 
     def record(self) -> None:
-        """Evaluate within an epoch, or write whatever is due at its end."""
         training, epoch = self.trainer.training, self.trainer.epoch
         if self.trainer.position or epoch % training.evaluate_every == 0 or epoch == training.epochs:
             self._evaluate()
@@ -175,7 +174,6 @@ class _Session:
             self.report(Progress(member.name, epoch, training.epochs, last))
 
     def end(self) -> str:
-        """Write checkpoints and provenance; return the status."""
         status = "complete" if self.is_over() else "interrupted"
         if len(self.trainer.failures) == len(self.trainer.members):
             status = "diverged"

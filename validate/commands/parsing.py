@@ -81,7 +81,6 @@ def parser_of(
 
 
 def _add(parser: argparse._ActionsContainer, option: Option) -> None:
-    """Add an option to a parser, which leaves its values as text."""
     text, default = option.help, option.default
     if not (option.required or default in (None, "", (), {}) or isinstance(default, bool)):
         text += f" [default: {' '.join(map(str, default)) if isinstance(default, tuple) else default}]"
@@ -124,7 +123,6 @@ def _hyphened(argument: str) -> str:
 
 
 def _unknown(argument: str, options: Iterable[Option]) -> InputError:
-    """Refuse what no option and no position takes, and suggest the nearest option."""
     name = argument.partition("=")[0]
     if not name.startswith("-"):
         return InputError("argument", argument, "unexpected argument", "see --help")

@@ -113,7 +113,6 @@ def run(options: Options) -> int:
 
 
 def _member(task: Task, options: Options) -> MemberConfig:
-    """Return the Emb-MLP whose curves are predicted: the default configuration but for what is asked."""
     from sim import make_run_config
 
     names = ("optimizer", "learning_rate", "epochs")
@@ -124,7 +123,6 @@ def _member(task: Task, options: Options) -> MemberConfig:
 
 
 def _curves(member: MemberConfig, options: Options) -> LearningCurves:
-    """Predict, and show how many of the epochs the curves have passed."""
     from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
     from validate.predict.learning import predict_for

@@ -167,7 +167,6 @@ def show(options: Show) -> int:
 
 
 def _measure(options: Show, data_sets: Sequence[str]) -> Measure:
-    """Return the measure that is asked for, or the statistic of one of the data sets."""
     from validate.sweeps import MEASURES, statistic
 
     if options.measure is None:

@@ -124,7 +124,6 @@ def configuration_of(options: Options) -> RunConfig:
 
 
 def _runs_of(folder: Path) -> dict[Path, MemberConfig]:
-    """Return the runs in a folder, and those that were planned there and not begun."""
     from sim.runs.folder import planned_runs, read_config, read_plans
     from sim.runs.run import find_runs
 

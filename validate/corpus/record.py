@@ -203,12 +203,10 @@ class Recorder:
             self._board.close()
 
     def __enter__(self) -> Recorder:
-        """Record the start."""
         self.at(self._step)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Record the end."""
         self.close()
 
     def transformers_callback(self) -> Any:

@@ -97,7 +97,6 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
 
 @cache
 def _paper(kind: str) -> RunConfig:
-    """Return the printed configuration of a kind of model."""
     presets = {"gpt2": "paper-gpt2", "emb-mlp": "paper-emb-mlp"}
     return make_run_config(load_preset(presets.get(kind, "paper")))
 

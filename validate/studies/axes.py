@@ -62,7 +62,6 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
 
 
 def _points(name: str, axis: Any) -> list[Point]:
-    """Return the points of one axis."""
     if isinstance(axis, list) and axis:
         return [(_point_name(name, value), partial(_override, name, value)) for value in axis]
     if isinstance(axis, dict) and axis and all(isinstance(over, dict) for over in axis.values()):
@@ -118,7 +117,6 @@ def _path(name: str) -> str:
 
 
 def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a task that change with q or N_Z."""
     if type(value) is not int or value < 1:
         raise InputError(f"axes.{name}", value, "not a positive integer", "give whole numbers from 1 on")
     if name == "n_keys":

@@ -168,7 +168,6 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
 
 
 def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float, tuple[str, ...]]:
-    """Return the patterns of a study's file, for all runs or by γ."""
     by_text = {f"{rate:g}": rate for rate in rates}
     for text, patterns in (given if isinstance(given, dict) else {"": given}).items():
         if isinstance(given, dict) and text not in by_text:
@@ -181,7 +180,6 @@ def _keep(given: Any, rates: Collection[float]) -> tuple[str, ...] | dict[float,
 
 
 def _checked_name(what: str, name: str) -> str:
-    """Refuse a name that does not fit into those of folders and files."""
     if not _NAME.fullmatch(name):
         raise InputError(what, name, "not a plain name", "use letters, digits, '.', '+', '-' and single '_'")
     return name

@@ -117,7 +117,6 @@ def _widths(columns: Mapping[str, Sequence[str]], width: int | None) -> list[int
 
 
 def _style(name: str, cell: str) -> str:
-    """Return the style of a cell: of one that is a verdict, or begins with one below its heading."""
     if name in ("verdict", "state"):
         return next((style for word, style in _STYLES.items() if cell.startswith(word)), "")
     return _STYLES.get(cell, "")

@@ -91,7 +91,6 @@ def train(options: Train) -> int:
 
 
 def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") -> CorpusSource:
-    """Return the corpus in a file, under its name."""
     from sim.data.text import fields_of
 
     name, fields = corpus_name(str(file)), fields or fields_of(file)
@@ -99,7 +98,6 @@ def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") 
 
 
 def _configuration(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
-    """Return the configuration of a task: a preset's keys, and others over them."""
     base = load_preset(preset)
     if kind_of(base["model"]) != "gpt2":
         raise InputError("preset", preset, "trains no language model", f"choose from {', '.join(PRESETS)}")

@@ -95,7 +95,6 @@ class Curves(BasePanel):
     interval: str = OVER_SEEDS
 
     def draw(self, ax: Axes) -> None:
-        """Draw the lines, then the levels."""
         for name, curve in self.curves.items():
             self._draw_curve(ax, name, curve)
         for name, level in self.levels.items():
@@ -126,7 +125,6 @@ class Curves(BasePanel):
             ax.set_xticks(*self.xticks, rotation=90 if words else 0)
 
     def _draw_curve(self, ax: Axes, name: str, curve: Curve) -> None:
-        """Draw the mean over seeds, and how far they are apart."""
         x, look, few = np.asarray(curve.x), curve.look, len(curve.seeds) < FEW or self.each
         mean, *ends = band(curve.seeds, curve.within)
         style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}

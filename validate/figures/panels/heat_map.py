@@ -58,11 +58,9 @@ class HeatMap(BasePanel):
 
     @property
     def square(self) -> bool:  # type: ignore[override]
-        """Whether it is as high as it is wide."""
         return self.matrix
 
     def draw(self, ax: Axes) -> None:
-        """Draw the map."""
         ends = self.limits or (None, None)
         signed = min(float(np.nanmin(self.values, initial=0.0)), ends[0] or 0.0) < 0
         if signed and self.limits is None:

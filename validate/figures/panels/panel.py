@@ -64,7 +64,6 @@ class NoRuns(BasePanel):
     """An empty place in a grid of panels."""
 
     def draw(self, ax: Axes) -> None:
-        """Say that there is nothing."""
         ax.set_axis_off()
         ax.annotate("no finished run", (0.5, 0.5), xycoords="axes fraction", ha="center")
 
@@ -131,7 +130,6 @@ class Points(BasePanel):
     limits: tuple[float, float] | None = None
 
     def draw(self, ax: Axes) -> None:
-        """Draw the groups in their order."""
         for name, group in self.groups.items():
             x, y = group.xy.T
             if group.joined:

@@ -95,7 +95,6 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
 
 
 def _first_attention_row(title: str, setting: Setting, epochs: Sequence[int], says: str = "") -> PanelRow:
-    """Return the first attention at some epochs, and its rows at the last of them."""
     panels: list[BasePanel] = [attention_map(setting, epoch) for epoch in epochs]
     return PanelRow(title, [*panels, attention_lines(setting, epochs[-1])], "attention", says=says)
 

@@ -59,7 +59,6 @@ def _longest(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _mapping_curves(setting: Setting) -> PanelRow:
-    """Return loss and accuracy of each memory mapping."""
     looks = zip(cycle(PALETTE), cycle(("-", "--", "-.", ":")), strict=False)
     parts = {
         m.name: (f"{m.name}: {label_words(setting.task, m)}", Look(colour, line=line))
@@ -72,7 +71,6 @@ def _mapping_curves(setting: Setting) -> PanelRow:
 
 
 def _outputs(setting: Setting, epoch: int) -> list[Curves]:
-    """Return the mean output for each mapping's sequences, beside the label distribution of its anchors."""
     task, panels = setting.task, []
     labels = np.arange(task.vocab_size)
     for m in task.mappings:

@@ -97,7 +97,6 @@ def matrix_name(name: str) -> str:
 
 
 def _over_gamma(settings: Sequence[Setting]) -> list[Curves]:
-    """Return the effective ranks over γ, a panel for each layer."""
     layers = _by_layer(settings, "effective_rank/")
     every = list(dict.fromkeys(matrix_name(m) for names in layers.values() for m in names))
     # Colour and marker together differ for each of 56 matrices.
@@ -115,7 +114,6 @@ def _over_gamma(settings: Sequence[Setting]) -> list[Curves]:
 
 
 def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
-    """Return the effective rank of one matrix of every setting at the epochs that all have."""
     epochs = sorted(set.intersection(*(set(s.epochs()) for s in settings)))
     curves = {}
     for s, colour, marker in zip(settings, sequential(len(settings)), cycle(MARKERS), strict=False):
