@@ -84,9 +84,8 @@ def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
         start = torch.full(spec.shape, spec.start, dtype=torch.float64)
         if not spec.half_width:
             return start
-        return start + spec.half_width * (
-            2 * torch.rand(spec.shape, generator=generator, dtype=start.dtype) - 1
-        )
+        drawn = torch.rand(spec.shape, generator=generator, dtype=start.dtype)
+        return start + spec.half_width * (2 * drawn - 1)
     if name == member.model.embedding and member.model.initial_embedding != "random":
         predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
         shuffled = member.model.initial_embedding == "shuffled-distributions"

@@ -54,9 +54,8 @@ class DeviceLoop:
             count = 1
             self.one_step(trainer.batches.rows(position))
         trainer.optimizer.step += count
-        failures = list(
-            zip(*(t.tolist() for t in (self.failed_at, self.failed_loss, self.failed_norm)), strict=True)
-        )
+        of_members = (self.failed_at, self.failed_loss, self.failed_norm)
+        failures = list(zip(*(each.tolist() for each in of_members), strict=True))
         for step in range(start, start + count):
             for m, (at, loss, norm) in enumerate(failures):
                 if at == step:

@@ -181,12 +181,10 @@ class Trainer:
             own = {name: p[m : m + 1] for name, p in self.parameters.items()}
             scores = {}
             for name, rows in parts.items():
-                each = [
-                    model.scores(
-                        own, data.tokens[some][None].to(self.device), data.labels[some][None].to(self.device)
-                    )
-                    for some in torch.split(rows, chunk)
-                ]
+                each = []
+                for some in torch.split(rows, chunk):
+                    tokens, labels = (part[some][None].to(self.device) for part in (data.tokens, data.labels))
+                    each.append(model.scores(own, tokens, labels))
                 loss, correct, n = (sum(values) for values in zip(*each, strict=True))
                 scores[name] = {"loss": loss / n, "accuracy": correct / n}
             found.append(scores)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table, tell
 
 
 class Options(CommandOptions):
@@ -33,7 +34,6 @@ def run(options: Options) -> int:
     if (options.config is None) == (options.module is None):
         raise InputError("command", "anchorflow advise", "needs either CONFIG or --module", "see --help")
     from sim.modules.advise import advise, import_module
-    from validate.terminal.tables import print_json, print_table, tell
 
     if options.module is None:
         advice = advise(options.config, options.rate)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
+from validate.terminal.tables import print_json, print_table, print_text, say
 
 if TYPE_CHECKING:
     from validate.judge.condition import Claim
@@ -54,7 +55,6 @@ def run(options: Options) -> int:
     from validate.judge.verdict import judge_claims
     from validate.observe import KEPT
     from validate.studies import load_study, study_names
-    from validate.terminal.tables import print_json, say
 
     claims, places = ledger(options.numbers), studies_in(options.runs)
     if options.runs and not set(places) & set(study_names()):
@@ -91,7 +91,6 @@ def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
 
 def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
     from validate.judge import presentation
-    from validate.terminal.tables import print_table, print_text, say
 
     print_text([presentation.paragraph(claims)])
     notes = [
@@ -107,7 +106,6 @@ def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
 
 def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
     from validate.judge import presentation
-    from validate.terminal.tables import print_table, print_text
 
     for title, robustness in (("the paper's claims, by setting", False), ("checks of robustness", True)):
         header, rows = presentation.setting_table(claims, robustness)

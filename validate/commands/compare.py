@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from validate.report import Report
@@ -43,7 +44,6 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
-    from validate.terminal.tables import print_json, say
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
@@ -83,7 +83,6 @@ def print_report(report: Report, *, verbose: bool) -> None:
     from validate.judge.presentation import headline, is_measured, measured, states_text
     from validate.judge.ranking import RANKED_HEADER, ranking
     from validate.report.rows import why_none_is_tested
-    from validate.terminal.tables import print_table, tell
 
     for answer in report.answers:
         tell(str(answer))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from validate.commands.options import TrainingOptions
+from validate.terminal.tables import print_json, print_table, print_text, say
 
 if TYPE_CHECKING:
     from sim.config.run import RunConfig
@@ -34,7 +35,6 @@ def run(options: Options) -> int:
     from validate.judge.groups import group_runs
     from validate.report import FILES, FOLDERS, Report
     from validate.report.figures import draw_overview
-    from validate.terminal.tables import print_json, print_table, print_text, say
     from validate.training import train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)

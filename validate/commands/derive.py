@@ -7,6 +7,7 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table
 
 
 class Options(CommandOptions):
@@ -37,7 +38,6 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFile
     from theory.derive import derivations, derivations_page, find_derivation, show, titles
     from validate.terminal.progress import track
-    from validate.terminal.tables import print_json, print_table
 
     if options.out is not None:
         if options.as_json or not (name or options.all):

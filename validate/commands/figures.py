@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, say
 
 
 class Options(CommandOptions):
@@ -36,7 +37,6 @@ def run(options: Options) -> int:
     from validate.figures.paper import FIGURES, find_figure, kept_of
     from validate.observe import find_observations, kept
     from validate.terminal.progress import track
-    from validate.terminal.tables import print_json, say
 
     OutputFolder(options.out).check()
     numbers = options.numbers or tuple(FIGURES)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table, tell
 
 if TYPE_CHECKING:
     from sim.config.run import MemberConfig
@@ -69,7 +70,6 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
     from validate.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction, plain
-    from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)

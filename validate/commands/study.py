@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
+from validate.terminal.tables import print_json, print_table
 
 if TYPE_CHECKING:
     from validate.studies import Study
@@ -46,7 +47,6 @@ def run(options: Options) -> int:
     from validate.observe import KEPT
     from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.progress import duration
-    from validate.terminal.tables import print_json, print_table
 
     for name in ("drop", "unfinished"):
         if getattr(options, name) and not options.keep:

@@ -10,6 +10,7 @@ from sim.config.run import Kernels
 from theory import InputError
 from theory.errors import unknown_name
 from validate.commands.options import CommandOptions, EngineOptions, Positional
+from validate.terminal.tables import print_json, print_table, say
 
 if TYPE_CHECKING:
     from validate.sweeps import Measure
@@ -49,7 +50,6 @@ def run(options: Options) -> int:
     """Train, write the table and the map, and say where the runs stand."""
     from sim.runs.outputs import OutputFile, OutputFolder
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
-    from validate.terminal.tables import print_json, print_table
     from validate.training import cost_text
 
     execution = options.execution()
@@ -134,7 +134,6 @@ def show(options: Show) -> int:
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
     from validate.sweeps import pivot_of
-    from validate.terminal.tables import print_json, print_table, say
 
     paths = find_runs(options.runs)
     complete = [Run.open(path) for path in paths if is_complete(path)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table
 
 
 class Options(CommandOptions):
@@ -41,7 +42,6 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFile
     from sim.runs.table import csv_text, long_records, metric_records, write_table
     from validate.observe import find_observations
-    from validate.terminal.tables import print_json, print_table
 
     if options.csv == "-" and options.as_json:
         raise InputError("csv", "-", "prints on standard output, as --json does", "give one of the two")
@@ -50,11 +50,10 @@ def run(options: Options) -> int:
     for argument, file in files.items():
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
-    records: list[dict[str, Any]] = []
     if options.long:
         records = long_records([(each.source, each.config, each.metrics) for each in runs])
-    for each in runs if not options.long else ():
-        records += metric_records(Path(each.source), each.config, each.metrics)
+    else:
+        records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.csv == "-":
         print(csv_text(records), end="")
     for argument, file in files.items():

@@ -14,12 +14,13 @@ from pydantic import Field
 from sim.config.language import LanguageTask
 from sim.config.model import KINDS
 from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
-from sim.config.run import Kernels, MemberConfig, RunConfig, make_run_config
+from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
 from theory.errors import unknown_key
 from theory.reading import is_folder
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
+from validate.terminal.tables import print_json, print_table
 
 
 class Options(TrainingOptions):
@@ -75,7 +76,7 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
-    from sim.runs.folder import planned_in
+    from sim.runs.folder import planned_in, planned_runs, read_config, read_plans
 
     execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
@@ -88,7 +89,12 @@ def run(options: Options) -> int:
         for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
-        planned = _runs_of(folder)
+        from sim.runs.run import find_runs  # It loads SciPy.
+
+        # First those that were begun: they know the file of a model of the user's.
+        found = [path for path in find_runs([folder]) if path != folder or not read_plans(folder)]
+        begun = {path: read_config(path) for path in found}
+        planned = planned_runs(folder) | begun
     else:
         config = configuration_of(options)
         planned = planned_in(folder, config.members())
@@ -123,16 +129,6 @@ def configuration_of(options: Options) -> RunConfig:
     return make_run_config(merge(over_preset(base, described), nested(options.keys)))
 
 
-def _runs_of(folder: Path) -> dict[Path, MemberConfig]:
-    from sim.runs.folder import planned_runs, read_config, read_plans
-    from sim.runs.run import find_runs
-
-    # First those that were begun: they know the file of a model of the user's.
-    found = [path for path in find_runs([folder]) if path != folder or not read_plans(folder)]
-    begun = {path: read_config(path) for path in found}
-    return planned_runs(folder) | begun
-
-
 def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import write_json, writing
@@ -150,7 +146,6 @@ def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, 
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
     from sim.runs.folder import import_option
     from sim.runs.run import Run
-    from validate.terminal.tables import print_json, print_table
 
     runs = [Run.open(path) for path in folders]
     if as_json:

@@ -60,9 +60,6 @@ def reasoning_group(task: Task) -> Tokens:
     raise InputError("runs", names, "no reasoning anchors to show", "give runs of another task")
 
 
-# --- cosines -----------------------------------------------------------------------------------------------
-
-
 def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
     """Return the cosine matrices of each mapping's anchors at some epochs, means over seeds."""
     return [
@@ -118,9 +115,6 @@ def _row(
         numbers = f"{title}: RMSE against training, {', '.join(told)}"
     lowest = min(float(np.nanmin(curve.seeds)) for curve in curves.values())
     return Curves(title, curves, "token", BAR, ylim=(lowest - 0.05, 1.05), whole=True, numbers=numbers)
-
-
-# --- label distributions and components --------------------------------------------------------------------
 
 
 def label_curves(task: Task, tokens: Tokens, title: str) -> Curves:

@@ -35,9 +35,6 @@ PAPER_LATE = 0.9
 """The late epoch that the paper shows where it names one, 900 of 1000, as a share of the run."""
 
 
-# --- which runs --------------------------------------------------------------------------------------------
-
-
 def of_kind(
     observations: Sequence[Observations], kinds: Collection[str], needs: str = "", *, norm: str = ""
 ) -> list[Setting]:
@@ -90,9 +87,6 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     after = [e for e in setting.epochs() if e > early]
     wished = PAPER_LATE * setting.epochs()[-1]
     return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
-
-
-# --- what is said of them ----------------------------------------------------------------------------------
 
 
 @cache

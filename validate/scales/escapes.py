@@ -78,9 +78,6 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     return MatrixRate(role, fan_in, std, low, high, rate, least, most, kurtosis)
 
 
-# --- what escapes it ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Escape:
     """One deviation from the rate: the name of the tensor or norm, its kind, and the reason.

@@ -79,10 +79,10 @@ def keep(
 def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list[Path]:
     """Return the files that were kept of runs which the study does not have; refuse them unless dropped."""
     own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
-    files = sorted(kept_files(study.name, folder))
-    others = [f for f in files if f not in own]
-    others += [
-        f for f in files if f in own and f.exists() and make_member_config(read_header(f).config) != own[f]
+    others = [
+        f
+        for f in sorted(kept_files(study.name, folder))
+        if f not in own or (f.exists() and make_member_config(read_header(f).config) != own[f])
     ]
     if others and not drop:
         problem = f"holds {others[0].name}, of a run that is not in this study"

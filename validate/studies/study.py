@@ -121,9 +121,8 @@ def load_study(source: str | Path) -> Study:
         raise InputError("study", str(source), "has the name of a built-in study", "rename the file")
     origin, data = "chosen" if file.stem in study_names() else None, load_toml(file)
     if data and {*data} <= {*TASK_KEYS}:
-        raise InputError(
-            "file", str(file), "a task, not a study", f"train it: anchorflow train {quote(str(file))}"
-        )
+        remedy = f"train it: anchorflow train {quote(str(file))}"
+        raise InputError("file", str(file), "a task, not a study", remedy)
     with in_file(file):
         return _study(_checked_name("study", file.stem), data, origin)
 

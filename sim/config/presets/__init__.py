@@ -103,8 +103,17 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
     if task.n_noise:
         preset = {key: value for key, value in load_preset(WITH_NOISE).items() if key != "task"}
         chosen: dict[str, Any] = {"data": {"source": "draw", "n_sequences": sample_size(task)}}
-        if epochs is not None:
-            chosen["training"] = _of_length(preset["training"], epochs)
+        if epochs is not None:  # As many evaluations, snapshots and checkpoints as in the preset.
+            of_preset = preset["training"]
+            before, snapshots = of_preset["epochs"], of_preset["snapshot_epochs"]
+            evaluations = before * of_preset["evaluations_per_epoch"]
+            chosen["training"] = {
+                "epochs": epochs,
+                "evaluate_every": max(1, epochs // evaluations),
+                "evaluations_per_epoch": max(1, evaluations // epochs),
+                "snapshot_epochs": sorted({max(1, epochs * e // before) for e in snapshots}),
+                "checkpoint_every": max(1, epochs * of_preset["checkpoint_every"] // before),
+            }
         return merge(preset, with_source(chosen, "chosen"))
     data: dict[str, Any] = {"source": "enumerate"}
     size = population_size(task)
@@ -121,19 +130,6 @@ def experiment_for(task: Task, epochs: int | None = None) -> dict[str, Any]:
     }
     chosen = with_source({"data": data, "training": training}, "chosen")
     return {"init_rates": [0.3, 0.8], "seeds": [0, 1, 2], **chosen}
-
-
-def _of_length(training: Mapping[str, Any], epochs: int) -> dict[str, Any]:
-    """Return the keys that spread as many evaluations, snapshots and checkpoints over another length."""
-    before: int = training["epochs"]
-    evaluations = before * training["evaluations_per_epoch"]
-    return {
-        "epochs": epochs,
-        "evaluate_every": max(1, epochs // evaluations),
-        "evaluations_per_epoch": max(1, evaluations // epochs),
-        "snapshot_epochs": sorted({max(1, epochs * e // before) for e in training["snapshot_epochs"]}),
-        "checkpoint_every": max(1, epochs * training["checkpoint_every"] // before),
-    }
 
 
 def sample_size(task: Task) -> int:

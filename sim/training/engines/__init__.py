@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import torch
 
@@ -42,22 +42,17 @@ Job = Sequence[Pending]
 Stop = Callable[[], bool]
 Ended = str | Exception
 """How a job ended: a status of ``train_together``, or what went wrong."""
+Engine = Callable[[Sequence[Job], Execution, Stop, Report], list[Ended]]
+"""Trains jobs, wherever it likes, and returns how each ended, in their order.
+
+The run folders must be reachable there by the same paths. At most ``execution.workers`` train at a time, each
+as ``execution.in_worker()`` says. Stop is asked often: True ends every job after a checkpoint, and those that
+have not begun at once. Report is called after epochs, as far as the engine learns of them.
+"""
 
 
 class WorkerDiedError(RuntimeError):
     """A process was killed, or failed to start, while it had a job."""
-
-
-class Engine(Protocol):
-    """Trains jobs, wherever it likes; the run folders must be reachable there by the same paths."""
-
-    def __call__(self, jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
-        """Return how each job ended, in their order.
-
-        At most ``execution.workers`` train at a time, each as ``execution.in_worker()`` says. ``stop`` is
-        asked often: True ends every job after a checkpoint, and those that have not begun at once. ``report``
-        is called after epochs, as far as the engine learns of them.
-        """
 
 
 def engine_of(name: str) -> Engine:

@@ -14,6 +14,7 @@ from sim.config.run import RunConfig, make_run_config
 from theory import InputError
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
+from validate.terminal.tables import print_json, print_table, say, tell
 
 if TYPE_CHECKING:
     from validate.corpus.comparison import LanguageComparison
@@ -137,7 +138,6 @@ def compare(options: Compare) -> int:
 def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json: bool) -> int:
     """Print a comparison, write it if there is a folder for it, and return the exit code."""
     from validate.corpus.comparison import NOT_LEARNED
-    from validate.terminal.tables import print_json, print_table, tell
 
     if out is not None:
         comparison.write(out)
@@ -182,7 +182,6 @@ def demo(options: Demo) -> int:
     from sim.training.launch import check_machine
     from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
     from validate.judge.groups import group_runs
-    from validate.terminal.tables import say
     from validate.training import train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from sim.config.language import Unit
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.tables import print_json, print_table, say, tell
 
 
 class TextOptions(CommandOptions):
@@ -71,7 +72,6 @@ def predict(options: Predict) -> int:
     from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
     from validate.corpus.prediction import CorpusPrediction
-    from validate.terminal.tables import print_json, print_table, tell
 
     if options.out is not None:
         OutputFolder(options.out).check(("prediction.json", "prediction.html"), ("figures",))
@@ -143,7 +143,6 @@ def embedding(options: Embedding) -> int:
     from validate.corpus.checkpoint import Checkpoint
     from validate.corpus.embedding import compare_embedding
     from validate.corpus.series import compare_series
-    from validate.terminal.tables import print_json, print_table, say
 
     if options.checkpoint is not None:
         if options.out is not None:

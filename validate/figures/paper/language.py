@@ -106,9 +106,6 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig14_language", caption, runs.about(shown), rows)
 
 
-# --- losses ------------------------------------------------------------------------------------------------
-
-
 def _losses(setting: Setting) -> Curves:
     """Return a setting's loss on each corpus, between the entropies of its text."""
     names = two_corpora(setting.runs[0])
@@ -147,9 +144,6 @@ def _course(gammas: Sequence[float], means: FloatArray) -> str:
         return f"{'rises' if steps.sum() > 0 else 'falls'} with γ"
     shape, turn = ("least", int(means.argmin())) if steps[0] < 0 else ("greatest", int(means.argmax()))
     return f"is {shape} at γ = {gammas[turn]:g} ({number(means[turn])}), not monotonic in γ"
-
-
-# --- words -------------------------------------------------------------------------------------------------
 
 
 def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
