@@ -149,7 +149,7 @@ def show(options: Show) -> int:
     if options.out is not None:
         from validate.figures.style import new_axes, save
 
-        figure, (ax,) = new_axes()
+        figure, ax = new_axes()
         panel = shown.panel
         panel.plot(ax)
         figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")

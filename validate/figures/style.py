@@ -83,13 +83,10 @@ def _is_math(text: str) -> bool:
 
 
 @styled
-def new_axes(
-    rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (3.4, 2.8)
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes, row by row; ``size`` is one panel's, in inches. No window is opened."""
-    figure = AnyTextFigure(figsize=(size[0] * columns, size[1] * rows))
-    axes: Any = figure.subplots(rows, columns, squeeze=False)
-    return figure, list(axes.flat)
+def new_axes() -> tuple[Figure, Axes]:
+    """Return a figure and its axes; no window is opened."""
+    figure = AnyTextFigure(figsize=(3.4, 2.8))
+    return figure, figure.add_subplot()
 
 
 @styled

@@ -150,7 +150,7 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
 
 @pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
 def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
-    figure, (ax,) = figures.new_axes()
+    figure, ax = figures.new_axes()
     ax.plot([1, 2], label=f"of {name}")
     ax.set(title=f"{name} anchors", xlabel="$P^s$")
     ax.legend()

@@ -49,7 +49,7 @@ class BasePanel:
     @styled
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on new axes, and return itself."""
-        self.ax_ = ax or new_axes()[1][0]
+        self.ax_ = ax or new_axes()[1]
         self.ax_.set_title(self.title)
         self.draw(self.ax_)
         return self
