@@ -9,6 +9,7 @@ from typing import Any
 from theory.reading import PathLike
 from validate.corpus.page import write_page
 from validate.figures.paper.registry import FIGURES
+from validate.figures.runs import LARGEST
 from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
 from validate.judge.groups import Setting
@@ -127,7 +128,9 @@ class LanguageComparison:
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         runs = [run for s in self.settings for run in s.runs]
-        figures = [FIGURES[number].sheet(runs) for number in (1, 7, 14)]
+        # Fig. 14 shows large initial weights, of which there may be none.
+        numbers = (1, 7, 14) if min(s.init_rate for s in self.settings) <= LARGEST else (1, 7)
+        figures = [FIGURES[number].sheet(runs) for number in numbers]
         title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
         write_page(out, "comparison", self.to_json(), title, text, self.tables(), figures)
 

@@ -63,6 +63,13 @@ def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
     assert comparison.missing_command() == ""  # These runs have no folder.
 
 
+@pytest.mark.usefixtures("blank_pictures")
+def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path: Path) -> None:
+    LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)
+    written = sorted(file.name for file in (tmp_path / "figures").glob("*.png"))
+    assert written == ["fig01_language.png", "fig07_language.png"]
+
+
 def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
     """Cosines are drawn anew for each kind, so that all numbers differ; each is computed a second time."""
     rng = np.random.default_rng(0)
