@@ -48,12 +48,15 @@ class Options(EngineOptions):
 
 def run(options: Options) -> int:
     """Train, write the table and the map, and say where the runs stand."""
+    from sim.data.text import require
     from sim.runs.outputs import OutputFile, OutputFolder
     from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
     from validate.training import cost_text
 
     execution = options.execution()
     sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
+    if options.parquet:
+        require("pyarrow.parquet", "table")  # Not to be missed after the training.
     if not options.dry_run:
         OutputFolder(options.out).check(tables)
         OutputFile(options.out / MAP, overwrite=True).check()

@@ -16,6 +16,7 @@ from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
 from sim.runs.outputs import OutputFile
+from theory.errors import unknown_name
 
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
 styled = rc_context(_STYLE)
@@ -91,7 +92,10 @@ def new_axes() -> tuple[Figure, Axes]:
 
 @styled
 def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
-    """Return a figure as a file of some format, "png", "svg" or "pdf"."""
+    """Return a figure as a file of some format, "png", "svg" or "pdf", or refuse one that is unknown."""
+    known = figure.canvas.get_supported_filetypes()
+    if suffix not in known:
+        raise unknown_name("format", suffix, known)
     if figure.get_constrained_layout():
         # Solved once for all formats: the layout takes longer than the drawing.
         figure.draw_without_rendering()

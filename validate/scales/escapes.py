@@ -115,7 +115,7 @@ def matrix_escapes(
 def _explanation(found: MatrixRate, rate: float) -> str:
     """Return the usual initialisation whose scale a matrix has in place of the rate's, or nothing."""
     role, fan_in = found.role, found.fan_in
-    other = math.prod(role.shape) // fan_in
+    other = max(math.prod(role.shape) // fan_in, 1)
     axis = "all packed matrices together" if role.parts > 1 else "its other axis"
     axis = "the vocabulary" if role.kind == "embedding" else axis
     xavier = "Xavier's √(2/(fan-in + fan-out)), torch's default for packed attention"

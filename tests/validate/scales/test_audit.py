@@ -111,6 +111,12 @@ def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees() -> None:
     assert "layers.0.ln_1" in unseen.unknown[-1]
 
 
+def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own() -> None:
+    module = model()
+    module.gate = nn.Parameter(torch.linspace(-1, 1, 10))
+    assert [e.name for e in audit(module, RATE, fan_in={"gate": 64}).escapes if e.what == "rate"] == ["gate"]
+
+
 def test_root_mean_square_norms_are_seen() -> None:
     norm = nn.RMSNorm(8, eps=1.0)
     module = nn.Sequential(nn.Linear(8, 8), norm)

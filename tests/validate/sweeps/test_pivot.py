@@ -220,6 +220,7 @@ def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path: Path, cli
         (["--measure", "bais"], "did you mean 'bias'"),
         (["--measure", "bias", "--data-set", "mem"], "data_set = 'mem'"),
         (["--x", "seed"], "y = 'seed'"),
+        (["--out", str(tmp_path / "map.txt")], "format = 'txt': unknown format"),
         (["--x", "gamma", "--y", "init_rate"], "y = 'init_rate': is also x"),
     ):
         assert refused in cli(*command[:5], *options, code=2).err
