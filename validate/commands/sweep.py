@@ -90,7 +90,10 @@ def run(options: Options) -> int:
     if complete and len(axes) > 1 and not options.dry_run:
         print()
         x, y, out = axes[0], axes[1], options.out / MAP
-        show(Show(runs=(options.out,), x=x, y=y, out=out, overwrite=True))
+        try:
+            show(Show(runs=(options.out,), x=x, y=y, out=out, overwrite=True))
+        except InputError as error:  # As where some runs lack the data set that it shows.
+            say(f"no map: {error}")
     return 0
 
 

@@ -11,6 +11,7 @@ from sim import Execution, Run, train_members
 from sim.runs.table import csv_text
 from tests.conftest import Cli
 from tests.validate.sweeps.toy import write_toy
+from theory import InputError
 from validate.cli import main
 from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
@@ -82,4 +83,17 @@ def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
         assert "complete: 8" in cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet").out
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
+    (out / "table.csv").unlink()
+
+
+def test_a_sweep_of_which_no_map_can_be_drawn_ends_well(
+    out: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise InputError("data_set", "rsn_test", "unknown data set", "choose another")
+
+    monkeypatch.setattr("validate.commands.sweep.show", refuse)
+    said = cli("sweep", str(out / "toy.toml"), "--out", str(out))
+    assert "complete: 8" in said.out
+    assert "no map: data_set = 'rsn_test': unknown data set" in said.err
     (out / "table.csv").unlink()
