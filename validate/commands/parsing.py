@@ -16,7 +16,7 @@ from theory import InputError
 from theory.errors import nearest, unknown_name
 from validate.commands import COMMANDS, OPTIONS, commands_of
 from validate.commands.options import CommandOptions, Option, members, options_of, union
-from validate.terminal.streams import text_width
+from validate.terminal.streams import WIDEST_TEXT, terminal_width
 
 Values = TypeVar("Values", bound=CommandOptions)
 
@@ -58,7 +58,8 @@ def parser_of(
     command: str, options: type[CommandOptions], listed: Iterable[Option]
 ) -> argparse.ArgumentParser:
     """Return the parser of a command with these options; it prints nothing and ends nothing by itself."""
-    listed, width, (*paragraphs, example) = list(listed), text_width(), _help(options)
+    listed, width = list(listed), min(terminal_width(), WIDEST_TEXT)
+    *paragraphs, example = _help(options)
     positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in listed if o.position)
     parser = argparse.ArgumentParser(
         usage=f"anchorflow {command}{positions} [OPTIONS]",

@@ -30,11 +30,6 @@ def terminal_width() -> int:
     return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
 
 
-def text_width() -> int:
-    """Return the columns that running text is wrapped to."""
-    return min(terminal_width(), WIDEST_TEXT)
-
-
 def printable(text: str) -> str:
     """Return text without the characters that would steer a terminal: a name may hold any.
 

@@ -58,8 +58,8 @@ def print_table(
     columns = {name: [_bound(row[i]) for row in rows] for i, name in enumerate(map(_bound, header))}
     shown, left_out = dict(columns), list[str]()
     while (widths := _widths(shown, width)) is None and len(left_out) < len(spare):
-        left_out.insert(0, _bound(spare[-1 - len(left_out)]))
-        del shown[left_out[0]]
+        left_out.insert(0, spare[-1 - len(left_out)])
+        del shown[_bound(left_out[0])]
     console = Console(width=width or 10**6, highlight=False)
     console.print(Text(printable(title), style="bold"))
     if widths is None:
