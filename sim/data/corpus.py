@@ -184,9 +184,8 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
     vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
     size = max(vocabulary, default=-1) + 1
     if size > LARGEST_VOCABULARY:
-        raise refuse(
-            f"has a token of number {size - 1}, above the {LARGEST_VOCABULARY} that a corpus may have"
-        )
+        problem = f"has a token of number {size - 1}, above the {LARGEST_VOCABULARY} that a corpus may have"
+        raise refuse(problem)
 
     def encoded() -> Iterator[Sequence[int]]:
         while batch := list(islice(texts, _BATCH)):

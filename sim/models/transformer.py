@@ -98,9 +98,8 @@ def forward_cache(
 @checked
 def attention_pattern(parameters: Parameters, tokens: Tensor, model: AttentionModel) -> dict[str, Tensor]:
     """Return "l.attention" and "l.attention_logits" of every layer l, shape (M, B, H, L, L)."""
-    names = [
-        f"{layer}.{name}" for layer in range(model.n_layers) for name in ("attention", "attention_logits")
-    ]
+    kinds = ("attention", "attention_logits")
+    names = [f"{layer}.{kind}" for layer in range(model.n_layers) for kind in kinds]
     return forward_cache(parameters, tokens, model, names)
 
 

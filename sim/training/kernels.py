@@ -164,7 +164,6 @@ def _failure(error: Exception) -> str:
 
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:
-    """Return the largest difference of an entry over its tensor's largest."""
     # The keys' biases have no gradient, and what is computed for it is rounding alone.
     names = [name for name, g in expected.items() if not name.endswith("b_K") and bool((g != 0).any())]
     differences = [(found[n] - expected[n]).abs().max() / expected[n].abs().max() for n in names]

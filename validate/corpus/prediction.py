@@ -124,7 +124,6 @@ class CorpusPrediction(Shown):
         return [self._words(), *map(self._nearest, self.neighbours), self._spectrum()]
 
     def _words(self) -> Table:
-        """Return one line per word: its share, when it departs and is distinct, and the word most like it."""
         g, rows = self.geometry, []
         others = np.where(np.eye(len(g.tokens), dtype=bool), np.nan, g.cosine.value)
         for i, times in enumerate(zip(g.departs, g.distinct_from_all, strict=True)):
@@ -140,7 +139,6 @@ class CorpusPrediction(Shown):
         return Table(title, header, rows, ("share",), _NOTES)
 
     def _nearest(self, near: CorpusGeometry) -> Table:
-        """Return one line per neighbour: its count and its cosine, with a mark if that is too uncertain."""
         cosine, c = near.cosine, self.corpus
         sure = 2 * cosine.standard_error[0] < np.abs(cosine.value[0])
         rows = [

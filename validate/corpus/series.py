@@ -160,7 +160,6 @@ def steps_of(paths: Sequence[str]) -> list[int]:
 
 
 def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:
-    """Return sentences on revisions that hold one embedding, and on such as lie out of order."""
     warnings: list[str] = []
     first: dict[bytes, tuple[str, FloatArray]] = {}
     for name, digest, rows in revisions:

@@ -215,7 +215,6 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
 
 
 def _epsilon_of(module: nn.Module) -> float | None:
-    """Return the ε of a layer norm or RMS norm, None of anything else."""
     name = type(module).__name__
     if "LayerNorm" not in name and "RMSNorm" not in name:
         return None

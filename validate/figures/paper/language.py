@@ -107,7 +107,6 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
 
 
 def _losses(setting: Setting) -> Curves:
-    """Return a setting's loss on each corpus, between the entropies of its text."""
     names = two_corpora(setting.runs[0])
     levels, parts = {}, {}
     for name, colour in zip(names, PALETTE, strict=False):
