@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sim.config.run import RunConfig, TrainingConfig
 from validate.commands.options import TrainingOptions
 from validate.terminal.tables import print_json, print_table, print_text, say
+
+if TYPE_CHECKING:
+    from sim.config.run import RunConfig
 
 EPOCHS = 100
 
@@ -61,6 +64,7 @@ def run(options: Options) -> int:
 
 def demo_config() -> RunConfig:
     """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
+    from sim.config.run import RunConfig, TrainingConfig
     from validate.judge.condition import LARGE, SMALL
 
     training = TrainingConfig(epochs=EPOCHS, evaluate_every=10)
