@@ -125,11 +125,12 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
         return math.prod(weight.shape[1:])
     # Experts keep their maps in one tensor, one behind the other, either way up.
     width: int = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", 0))
-    axes = [*weight.shape[1:]]
-    if "expert" in type(owner).__name__.lower() and weight.ndim == 3 and width in axes:
-        axes.remove(width)
-        # The last map of an expert leads back to the width; all others start from it.
-        return axes[0] if "down" in local else width
+    if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
+        axes = [*weight.shape[1:]]  # A lazy weight has none yet.
+        if width in axes:
+            axes.remove(width)
+            # The last map of an expert leads back to the width; all others start from it.
+            return axes[0] if "down" in local else width
     return None
 
 
