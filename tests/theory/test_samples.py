@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -102,9 +103,10 @@ def test_the_spread_of_drawn_training_sets() -> None:
 
 
 def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> None:
-    """11^7 combinations: rejected one by one, and each weighs as much as it holds the anchor."""
-    mapping = Mapping(range(1, 12), Sum(), held_out=[(1, 1, 1, 1, 1, 1, 1)])
-    task = Task(keys=[30], n_anchors=7, length=8, vocab_size=120, mappings=[mapping])
+    """2^15 combinations: rejected one by one, and each weighs as much as it holds the anchor."""
+    held_out = [c for c in itertools.product((1, 2), repeat=15) if sum(c) < 19]  # One draw in 35.
+    mapping = Mapping((1, 2), Sum(), held_out=held_out)
+    task = Task(keys=[30], n_anchors=15, length=16, vocab_size=120, mappings=[mapping])
     found = theory.sample_label_distribution(
         task, 1, np.random.default_rng(2), n_samples=30_000, held_out=True
     )
