@@ -152,7 +152,7 @@ def curves() -> LearningCurves:
     rows = {"a": [0.0, 0.25, 0.75], "b": [0.0, 0.5, 1.0], "c": [0.0, 0.1, 0.2], "test": [0.0, 0.2, 0.4]}
     rows["start"] = [0.5, 0.7, 1.0]
     accuracy = {name: np.array([row]) for name, row in rows.items()}
-    return LearningCurves(np.array([0, 100, 300]), accuracy, accuracy, 10)
+    return LearningCurves(np.array([0, 100, 300]), accuracy, {}, 10)
 
 
 def test_times_and_bias_from_curves():

@@ -16,7 +16,7 @@ ONE_LAYER = OneLayerParameters.draw(200, d_k=40, d_f=90, init_rate=0.8, rng=np.r
     ("drawn", "fan_ins"),
     [
         (EMB_MLP, {"W_emb": 100, "W1": 100, "W2": 400}),
-        (ONE_LAYER, {"W_emb": 200, "W_V": 200, "W_O": 40, "W_f1": 200, "W_f2": 90}),
+        (ONE_LAYER, dict.fromkeys(("W_emb", "W_Q", "W_K", "W_V", "W_f1"), 200) | {"W_O": 40, "W_f2": 90}),
     ],
 )
 def test_drawn_parameters_have_the_scale_of_section_2_4(drawn, fan_ins):
