@@ -24,7 +24,12 @@ from validate.report.figures import draw_errors
 
 @pytest.fixture(scope="module")
 def small() -> Setting:
-    return figures.group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1, 2)])[-1]
+    runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
+    for i, part in enumerate(PARTS):  # So that no two data sets have the same numbers.
+        for line in (line for run in runs for line in run.metrics):
+            line["loss"][part] += 0.01 * i
+            line["accuracy"][part] += 0.001 * i
+    return figures.group_runs(runs)[-1]
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
@@ -66,6 +71,7 @@ def test_a_map_has_its_values_where_their_names_are() -> None:
     assert [t.get_text() for t in ax.get_xticklabels()] == ["10", "20", "30"]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["low", "high"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
+    assert len(ax.texts) == values.size
     for text in ax.texts:
         column, row = text.get_position()
         assert float(text.get_text()) == values[int(row), int(column)]
