@@ -132,7 +132,7 @@ def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int, described
         found["fromUniform"], theory.cosine_matrix(rows - 1 / task.vocab_size), **close
     )
     np.testing.assert_allclose(found["fromMarginal"], theory.cosine_matrix(rows - marginal), **close)
-    np.testing.assert_allclose(found["drives"], drives[: len(found["drives"])], **close)
+    np.testing.assert_allclose(found["drives"], drives[: len(found["tokens"])], **close)
 
 
 @pytest.mark.parametrize(("i", "text"), list(enumerate(EXPRESSIONS)))

@@ -81,6 +81,7 @@ def test_the_page_is_self_contained(report: Report, written: Path) -> None:
 def test_the_page_has_every_number_of_the_early_comparison(report: Report, written: Path) -> None:
     """Each row has its group, predictor and measures, in the order of the header."""
     text = (written / "report.html").read_text()
+    assert {row.setting for row in report.early} == {setting.label for setting in report.settings}
     for setting in report.settings:
         for group, predictor, *cells in report.early_table(setting.label):
             rows = [row for row in report.early if row.setting == setting.label and row.anchor is None]
@@ -103,6 +104,7 @@ def test_order_and_size_are_split_by_kind_of_pairs() -> None:
     for found, by_hand in zip(kinds.values(), wanted, strict=True):
         np.testing.assert_array_equal(found, by_hand)
     every = {**kinds, "all pairs": np.ones(len(i), dtype=bool)}
+    assert [agreement.pairs for agreement in agreements(setting)] == list(every)
     for agreement in agreements(setting):
         own = every[agreement.pairs]
         x = [off_diagonal(uniform_cosines(r.task, tokens))[own] for r in setting.runs]

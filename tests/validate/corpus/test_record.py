@@ -220,6 +220,7 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyP
         (4, 4.0),
         (5, 5.0),
     ]
+    assert len(written) == sum(map(len, recorder.rows))
     for name, value, step in written:
         (row,) = [row for row in recorder.rows if row["step"] == step]
         assert row[name.replace("_distance", " distance").replace("mean_", "mean ")] == value

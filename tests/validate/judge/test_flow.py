@@ -17,7 +17,7 @@ from theory.arrays import FloatArray
 from theory.task.task import task_from_dict
 from validate.judge import flow
 from validate.judge.agreement import slope
-from validate.judge.flow import LEVELS, NEAR, SEED, aligned, flow_cosines, snapshot_at
+from validate.judge.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
 from validate.judge.groups import Setting, group_runs
 from validate.observe.times import accuracy_at
 from validate.predict.predictors import UNIFORM, uniform_cosines
@@ -54,7 +54,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against a second computation, with a flow that is known."""
-    n = len(setting.task.anchors)
+    n, of_memory = len(setting.task.anchors), np.isin(setting.task.anchors, setting.task.memory_anchors)
     asked: list[float] = []
 
     def known(_: MemberConfig, accuracies: list[float]) -> tuple[list[FloatArray], float]:
@@ -74,9 +74,8 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
             "AdamW flow": [off_diagonal(made(asked.index(a), n)) for a in accuracies],
             UNIFORM: [off_diagonal(uniform_cosines(setting.task, setting.task.anchors))] * 3,
             SEED: [pairs[1], pairs[2], pairs[0]],
-        }.get(row.predictor)
-        if predicted is None:
-            continue
+            MAPPING: [off_diagonal(np.equal.outer(of_memory, of_memory).astype(float))] * 3,
+        }[row.predictor]
         errors = [np.sqrt(np.mean((p - o) ** 2)) for p, o in zip(predicted, pairs, strict=True)]
         fits = [linregress(p, o) for p, o in zip(predicted, pairs, strict=True)]
         assert row.rmse.mean == pytest.approx(np.mean(errors))
