@@ -75,9 +75,10 @@ class Outcome(Shown):
     def numbers(self) -> tuple[float, ...]:
         """One number a seed: of a bound the end that says least for the mean; 1 for a seed that counts."""
         c = self.condition
-        if c.counted_from is not None:
-            return tuple(float(ends(v)[0] >= c.counted_from) for v in self.values)
-        return tuple(_taken(value, c) for value in self.values)
+        if c.counted_from is None:
+            return tuple(_taken(value, c) for value in self.values)
+        lows = (ends(value)[0] for value in self.values)
+        return tuple(low if math.isnan(low) else float(low >= c.counted_from) for low in lows)
 
     @property
     def variance(self) -> float:
@@ -101,6 +102,14 @@ class Outcome(Shown):
             return Proportion(round(sum(self.numbers)), len(self.numbers))
         return Mean.of(self.numbers, self.variance, self.prior)
 
+    @property
+    def _means(self) -> list[Mean | Proportion]:
+        """The mean; of values between two ends the mean of the low ends and that of the high ones."""
+        if not self.side or self.condition.counted_from is not None:
+            return [self._mean]
+        both_ends = zip(*map(ends, self.values), strict=True)
+        return [Mean.of(end, self.variance, self.prior) for end in both_ends]
+
     @cached_property
     def estimate(self) -> Estimate:
         """The mean over seeds that have a value, with its interval, cut to what the endpoint can be.
@@ -111,11 +120,7 @@ class Outcome(Shown):
         numbers = [x for x in self.numbers if math.isfinite(x)]
         if not self.defined:
             return Estimate(sum(numbers) / len(numbers) if numbers else math.nan, None, None, len(numbers))
-        means = [self._mean]
-        if self.side and self.condition.counted_from is None:
-            both_ends = zip(*map(ends, self.values), strict=True)
-            means = [Mean.of(end, self.variance, self.prior) for end in both_ends]
-        found = [interval for mean in means if self.level and (interval := mean.interval(self.level))]
+        found = [interval for mean in self._means if self.level and (interval := mean.interval(self.level))]
         if not found:
             return Estimate(self._mean.value, None, None, len(numbers))
         least, most = self.condition.within
@@ -150,7 +155,7 @@ class Outcome(Shown):
         if any(math.isnan(end) for value in self.values for end in ends(value)):
             return Decision("undefined")
         holds = self.defined and c.met(self._mean.value)
-        if c.counted_from is None and any(_straddles(v, c, holds) for v in self.values):
+        if any(_straddles(v, c, holds) for v in self.values):
             return Decision("censored")
         if not self.defined:
             return Decision("undefined")
@@ -159,15 +164,13 @@ class Outcome(Shown):
             return Decision(word, 0.0)
         if self.level is None:
             return Decision("undecided")
-        mean, margin = self._mean, c.margin or 0.0
+        mean, margin, edge = self._mean, c.margin or 0.0, c.threshold
+        # Of what lies between two ends both have to be within the margin.
+        small = max(each.p_within(c.threshold, margin) for each in self._means)
         if c.relation == "within" and holds:
-            p = mean.p_within(c.threshold, margin)
-            return Decision(word, p, NO_EFFECT) if p < self.level else Decision("undecided", p)
-        edge, small = c.threshold, 1.0
+            return Decision(word, small, NO_EFFECT) if small < self.level else Decision("undecided", small)
         if c.relation == "within":
             edge += math.copysign(margin, mean.value - c.threshold)
-        elif margin:
-            small = mean.p_within(c.threshold, margin)
         p = mean.p_value(edge)
         if math.isnan(p):  # Equal seeds of a measure without steps do not say how much it varies.
             return Decision("undecided")
@@ -182,11 +185,10 @@ class Outcome(Shown):
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         c = self.condition
-        judged = c.role == "endpoint"
         return {
             "measure": c.what,
             "role": c.role,
-            "relation": c.relation if judged else None,
+            "relation": c.relation if c.role == "endpoint" else None,
             "threshold": finite(c.threshold),
             "margin": c.margin,
             "reason": c.reason,
@@ -219,13 +221,16 @@ class Outcome(Shown):
         """Return its line in a table of ``OUTCOMES``."""
         c = self.condition
         # A mean over bounds says little by itself: these are shown, one a seed.
-        found = ", ".join(map(str, self.values)) if self.side else f"{self.estimate}{confidence(self.level)}"
+        found = ", ".join(map(str, self.values)) if self.side else self._certain
         return [self.state, c.role, c.setting, c.what, c.asked, self.missing or found, str(len(self.values))]
+
+    @property
+    def _certain(self) -> str:
+        return f"{self.estimate}{confidence(None if self.estimate.low is None else self.level)}"
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         c = self.condition
-        certain = f"{self.estimate}{confidence(self.level)}, {self.state}"
-        found = f"not tested ({self.missing})" if self.missing else certain
+        found = f"not tested ({self.missing})" if self.missing else f"{self._certain}, {self.state}"
         return f"{self.claim.name}: {c.what} {c.asked}".rstrip() + f": {found}", OUTCOMES, [self.row()]
 
 
@@ -245,21 +250,20 @@ def _straddles(value: Value, condition: Condition, holds: bool) -> bool:
     """Return whether a bounded value may lie on the other side of the threshold than the mean."""
     if not isinstance(value, Bound):
         return False
-    return all(map(math.isinf, ends(value))) or {*map(condition.met, ends(value))} != {holds}
+    low, high = ends(value)
+    if condition.counted_from is not None:  # Seeds count by their low ends: high ones could only add some.
+        return low < condition.counted_from <= high and condition.met(1.0) != holds
+    nearest = min(max(condition.threshold, low), high)
+    return {*map(condition.met, (low, nearest, high))} != {holds}
 
 
 def _taken(value: Value, condition: Condition) -> float:
-    """Return the number that stands for a value in a mean: of a bound the end that says least for it."""
-    if not isinstance(value, Bound):
-        return float(value)
-
-    def distance(end: float) -> float:
-        return abs(end - condition.threshold)
-
+    """Return a value's number in a mean: of a bound the end that says least, or if shown the middle."""
     low, high = ends(value)
-    if condition.relation == "within" and condition.met(low) and condition.met(high):
-        return max(low, high, key=distance)
-    return low if math.isinf(high) or distance(low) <= distance(high) else high
+    if math.isnan(condition.threshold) and math.isfinite(high - low):
+        return (low + high) / 2
+    near, far = sorted((low, high), key=lambda end: (math.isinf(end), abs(end - condition.threshold)))
+    return far if condition.relation == "within" and condition.met(far) else near
 
 
 def measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str]) -> Outcome:

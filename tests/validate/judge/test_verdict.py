@@ -51,6 +51,15 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([0.001, -0.001, 0.0], {"margin": 0.1}, "fails", "no relevant effect"),
         ([0.001, -0.001, 0.0], {"margin": 0.1, "relation": ">="}, "undecided", "at the threshold"),
         (ABOVE, {"role": "shown"}, "shown", ""),
+        ([Bound(-1.0, 1.0), 2.0, 2.1], {"relation": "within", "margin": 0.1}, "censored", ""),
+        ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.0)], {"margin": 0.1}, "undecided", ""),
+        ([Bound(0.01), Bound(0.02), Bound(1e-4)], {"margin": 0.1}, "undecided", ""),
+        (
+            [Bound(0.01, 0.02), Bound(0.0, 0.01)],
+            {"relation": "within", "margin": 0.1},
+            "holds",
+            "no relevant effect",
+        ),
     ],
 )
 def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: str) -> None:
@@ -76,6 +85,29 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     assert outcome.estimate.low == pytest.approx(np.mean(low) - half)
     assert outcome.estimate.high == math.inf
     assert str(outcome.estimate).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
+
+
+@pytest.mark.parametrize(
+    ("values", "state", "share"),
+    [
+        ([Bound(0.6, 0.9)] * 6, "holds", 1.0),
+        ([0.1] * 5 + [Bound(0.1, 0.2)], "fails", 0.0),
+        ([0.1] * 5 + [Bound(0.2, 0.9)], "censored", 0.0),
+        ([0.9] * 5 + [Bound(0.2, 0.9)], "undecided", 5 / 6),
+        ([math.nan, 0.9, 0.1], "undefined", 0.5),
+    ],
+)
+def test_a_seed_that_may_count_or_not_is_no_evidence_against(
+    values: list[Value], state: str, share: float
+) -> None:
+    (outcome,) = judged(condition(values, 0.5, counted_from=0.5)).outcomes
+    assert (outcome.state, outcome.estimate.mean) == (state, pytest.approx(share))
+
+
+def test_where_nothing_is_judged_a_bound_stands_for_its_middle() -> None:
+    values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
+    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
+    assert outcome.estimate.mean == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -214,5 +246,7 @@ def test_an_interval_at_the_level_of_a_look_says_so() -> None:
     low, high = stats.t.interval(1 - 0.0164, 3, np.mean(values), stats.sem(values))
     assert (look["estimate"]["low"], look["estimate"]["high"]) == pytest.approx((low, high))
     assert presentation.measured(look)[2].endswith("] (98.4 %)")
+    (equal,) = judged(condition([1.0] * 4, setting="printed")).outcomes
+    assert equal.row()[5] == "1.000"  # There is no interval.
     assert presentation.measured(usual)[2].endswith("]")
     assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph(claims[1:])
