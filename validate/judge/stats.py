@@ -259,7 +259,7 @@ _MOST_DECIMALS = 5
 def estimate_text(mean: float | None, low: float | None, high: float | None) -> str:
     """Return a mean and its interval with as many decimals each: three, or more where it is narrow."""
     finite_ends = [end for end in (low, high) if end is not None and math.isfinite(end)]
-    width = math.inf if mean is None or not finite_ends else max(finite_ends) - min(*finite_ends, mean)
+    width = math.inf if mean is None or not finite_ends else max(*finite_ends, mean) - min(*finite_ends, mean)
     decimals = max(3, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else math.inf
     if decimals > _MOST_DECIMALS or abs(mean or 0) >= 1000:
         return _with_interval(mean, low, high, number)

@@ -19,6 +19,7 @@ from validate.judge.stats import (
     Proportion,
     band,
     each_over_seeds,
+    estimate_text,
     fit_prior,
     holm,
     over_seeds,
@@ -91,6 +92,15 @@ def test_equal_seeds_vary_by_less_than_a_step_and_by_an_unknown_amount_without_s
     assert over_seeds([0.3, 0.3, 0.3]).low is None
     assert spread([0.3, 0.3, 0.3], step=0.12) == pytest.approx(0.12**2 / 12)
     assert spread([0.1, 0.5], step=0.12) == pytest.approx(np.var([0.1, 0.5], ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"), [(0.12301, math.inf, "[0.12301, ∞)"), (-math.inf, 0.12389, "(−∞, 0.12389]")]
+)
+def test_an_interval_with_one_end_has_decimals_enough_for_its_width(
+    low: float, high: float, text: str
+) -> None:
+    assert estimate_text(0.12345, low, high) == f"0.12345 {text}"
 
 
 def test_undefined_values_are_left_out_and_counted() -> None:
