@@ -8,14 +8,17 @@ import math
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 
 from tests.conftest import Cli
 from theory import InputError
 from validate import ledger
-from validate.judge.condition import SETTINGS, Claim
+from validate.judge.condition import SETTINGS, SMALL, Claim
+from validate.judge.evidence import Evidence
 from validate.judge.ledger import read_claims
 from validate.judge.presentation import MAIN, explanations
+from validate.observe.times import curve
 from validate.studies import load_study, members_of
 
 CLAIMS = ledger()
@@ -39,6 +42,18 @@ def test_a_claim_says_what_is_judged_and_why(claim: Claim) -> None:
             rates = {member.config.init_rate for member in members_of(study)}
             testable.append(set(needs.init_rates) <= rates)
     assert not testable or any(testable), "no setting has the runs that it needs"
+
+
+def test_a_step_of_an_accuracy_is_that_of_the_runs() -> None:
+    """One item more or less of those that are counted: no coarser, and no finer."""
+    stepped = [c for claim in CLAIMS for c in claim.conditions if c.step and c.what.startswith("highest r")]
+    assert len({c.step for c in stepped}) > 1
+    for condition in stepped:
+        (needs,) = condition.needs
+        runs = Evidence().cells(needs.study, *needs.variants)[SMALL]
+        counts = np.concatenate([curve(run, "accuracy", "rsn_test")[1] for run in runs]) / condition.step
+        np.testing.assert_allclose(counts, counts.round(), atol=1e-6)
+        assert np.gcd.reduce(counts.round().astype(int)) == 1, condition.what
 
 
 def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli: Cli) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from tests.validate.judge.synthetic import EPOCHS, RANGES, TASK, run
 from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagonal, principal_components
+from validate.judge.condition import SETTINGS_DATA
 from validate.judge.measures import measure_of
 from validate.judge.measures.geometry import MATRICES
 from validate.observe import Observations, tokens_of
@@ -204,6 +206,13 @@ def test_a_measure_of_a_run_is_what_its_name_says(name: str) -> None:
     kind, function = measure_of(name.split(",")[0])
     assert kind == "run"
     assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
+
+
+def test_neighbouring_values_of_a_rise_are_a_step_apart() -> None:
+    rows = np.tile(np.arange(9.0), (len(EPOCHS), 7, 1))
+    rows[EARLY, -1, :2] = 1.0, 0.0
+    rise = measure_of("rise")[1](replace(RUN, arrays={"last_logits": rows}))
+    assert rise == pytest.approx(1 - 1 / SETTINGS_DATA["steps"]["rise"]["all"])
 
 
 @pytest.mark.parametrize(
