@@ -56,10 +56,11 @@ def test_a_stiff_linear_flow_comes_out_within_tolerance(stiffness, seed):
 
 
 def test_dense_output_meets_the_ends_and_is_of_third_order_inside():
-    end = solve_ivp(lambda _, y: -y, (0, 2), np.ones(1), method=RKC, rtol=1e-6, atol=1e-8, dense_output=True)
-    t = np.linspace(0, 2, 50)
-    cubic = CubicHermiteSpline(end.t, end.y[0], -end.y[0])
-    assert np.array([end.sol(x)[0] for x in t]) == pytest.approx(cubic(t), rel=1e-12)  # type: ignore[misc]
+    t, start = np.linspace(0, 2, 50), np.array([1.0, -2.0])
+    end = solve_ivp(lambda _, y: -y, (0, 2), start, method=RKC, rtol=1e-6, atol=1e-8, dense_output=True)
+    cubic = CubicHermiteSpline(end.t, end.y, -end.y, axis=1)
+    assert end.sol(t) == pytest.approx(cubic(t), rel=1e-12)  # type: ignore[misc]
+    assert np.array([end.sol(x) for x in t]).T == pytest.approx(cubic(t), rel=1e-12)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("method", ["RKC", "DOP853", "RK45"])

@@ -165,6 +165,6 @@ class _Hermite(DenseOutput):
     def _call_impl(self, t: Any) -> FloatArray:
         h = self.t - self.t_old
         x = (t - self.t_old) / h
-        y0, y1, f0, f1 = self._ends
+        y0, y1, f0, f1 = (end[:, None] if t.ndim else end for end in self._ends)
         bend = (1 - 2 * x) * (y1 - y0) + h * ((x - 1) * f0 + x * f1)
         return np.asarray((1 - x) * y0 + x * y1 + x * (x - 1) * bend)
