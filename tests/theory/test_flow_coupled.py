@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from tests.theory.flow_reference import parameters, relative, small_example
-from theory import EXACT, EmbMLPParameters, IntegrationError, blow_up_bound, coupled_flow, linearised_flow
+from theory import (
+    EXACT,
+    STABILISED,
+    EmbMLPParameters,
+    IntegrationError,
+    blow_up_bound,
+    coupled_flow,
+    linearised_flow,
+)
 
 POPULATION = small_example().population
 C = POPULATION.token_label_matrix()
@@ -75,6 +83,20 @@ def test_nothing_blows_up_where_nothing_drives():
     flow = coupled_flow(C, only_one, [0.0, 1e3])
     assert flow.blow_up is None
     assert np.array_equal(flow.W_emb[1], only_one.W_emb)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_the_bound_is_as_many_times_later_at_any_size(size):
+    assert blow_up_bound(C, parameters().scaled(size)) * size == pytest.approx(blow_up_bound(C, parameters()))
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("solver", [EXACT, STABILISED], ids=lambda solver: solver.method)
+def test_a_start_whose_velocity_overflows_is_refused(solver):
+    with pytest.raises(IntegrationError, match="smaller parameters"):
+        coupled_flow(C, parameters().scaled(1e200), [1.0], solver=solver)
+    with pytest.raises(IntegrationError, match="smaller parameters"):
+        linearised_flow(C, POPULATION.cooccurrence(), parameters().scaled(1e110), [1.0], solver=solver)
 
 
 def test_as_many_steps_as_it_takes_are_enough_and_one_less_is_not():

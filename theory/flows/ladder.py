@@ -171,10 +171,11 @@ def blow_up_bound(
     :math:`\dot x = 2 s \sqrt{(a^2 + x)(b^2 + x)(c^2 + x)}`, whose blow-up time is the integral.
     """
     largest = float(np.linalg.norm(check_statistic("C", C, initial), 2))
-    a, b, c = (float(np.linalg.norm(m, 2)) ** 2 for m in initial.matrices)
+    a, b, c = (float(np.linalg.norm(m, 2)) for m in initial.matrices)
     if largest == 0 or (a == 0) + (b == 0) + (c == 0) > 1:
         return float("inf")
-    bound = float(elliprf(a, b, c)) / largest
+    top = max(a, b, c)  # Taken out, so that no square leaves the range of floats.
+    bound = float(elliprf((a / top) ** 2, (b / top) ** 2, (c / top) ** 2)) / top / largest
     if weight_decay == 0:
         return bound
     return float(-np.log1p(-weight_decay * bound) / weight_decay) if weight_decay * bound < 1 else np.inf

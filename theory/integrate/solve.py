@@ -97,6 +97,9 @@ def integrate(
     def velocity(_: float, vector: FloatArray) -> FloatArray:
         return field(initial.unpack(vector)).packed()
 
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(field(initial).packed()).all():  # SciPy would look for a first step for ever.
+            raise IntegrationError(flow, "the velocity overflows.", 0.0, "Start from smaller parameters")
     stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
     n_steps, blow_up = 0, None
     while stepper.status == "running" and blow_up is None:
@@ -107,7 +110,7 @@ def integrate(
         with np.errstate(over="ignore", invalid="ignore"):
             message = stepper.step()  # None where it succeeded
         if message is not None:
-            remedy = "Ask for an earlier time, or start from smaller or finite parameters"
+            remedy = "Ask for an earlier time, or start from smaller parameters"
             raise IntegrationError(flow, message, stepper.t, remedy)
         n_steps += 1
         blow_up = _singular_time(stepper) if may_blow_up else None
