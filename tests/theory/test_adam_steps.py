@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, small_example
-from theory import IDENTITY, TANH, AdamSettings, OutsideValidityWarning, adam_steps
+from theory import IDENTITY, TANH, AdamSettings, IntegrationError, OutsideValidityWarning, adam_steps
 from theory.flows.gradient_noise import GradientNoise
 
 ROUNDING = 1e-12
@@ -125,6 +125,12 @@ def test_what_does_not_move_stays_and_does_not_decay():
     assert (ours["W1"][0] == initial.W1).all()
     assert (ours["W2"][0] == initial.W2).all()
     assert (ours.W_emb[0] != initial.W_emb).any()
+
+
+def test_weights_that_overflow_are_refused_at_a_time_in_units_of_the_trajectory():
+    with pytest.raises(IntegrationError, match="overflow") as caught:
+        adam_steps(small_example().population, parameters(), [3], AdamSettings(1e120))
+    assert caught.value.time == pytest.approx(3e120)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 from tests.theory.flow_reference import parameters, relative, slope, small_example
-from theory import IDENTITY, AdamSettings, adam_steps, adaptive_flow
+from theory import IDENTITY, AdamSettings, IntegrationError, adam_steps, adaptive_flow
+from theory.flows import adaptive
 from theory.flows.adaptive import moment_memory
 from theory.flows.gradient import token_gradient
 from theory.flows.gradient_noise import GradientNoise
@@ -68,6 +69,13 @@ def test_shorter_steps_with_longer_memories_approach_the_flow():
         errors.append(relative(steps.W_emb[0] - initial.W_emb, flow.W_emb[0] - initial.W_emb))
     assert errors[0] < 1 / 25
     assert slope(numbers, errors) == pytest.approx(-1, abs=0.15)
+
+
+def test_it_stops_at_a_time_in_units_of_the_trajectory(monkeypatch):
+    monkeypatch.setattr(adaptive, "_MOST_STRETCHES", 3)
+    with pytest.raises(IntegrationError, match="too many stretches") as caught:
+        adaptive_flow(small_example().population, parameters(), [0.1], SETTINGS)
+    assert 0 < caught.value.time < 0.1
 
 
 @pytest.mark.parametrize("t", [1e-3, 3.0, 200.0, 1e4])

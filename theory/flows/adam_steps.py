@@ -134,8 +134,8 @@ def adam_steps(
                 mean, spread = gradient.mean(now), gradient.variance(now, adam.steps)
                 adam.step([mean[k] for k in moved], [mean[k] ** 2 + spread[k] for k in moved])
         if not all(np.isfinite(matrix).all() for matrix in now):
-            remedy = "Lower the rate, or start from smaller weights"
-            raise IntegrationError("adam_steps", "the weights overflow.", float(adam.steps), remedy)
+            time, remedy = adam.steps * settings.rate, "Lower the rate, or start from smaller weights"
+            raise IntegrationError("adam_steps", "the weights overflow.", time, remedy)
         recorder.add(now)
     times = settings.rate * np.asarray(steps, np.float64)
     return recorder.trajectory(times, SolverStatistics("AdamW", adam.steps, adam.steps))

@@ -126,13 +126,12 @@ class _Flow:
         """Go on to a time, counted in steps."""
         while self.time < end:
             if self.n_steps == _MOST_STRETCHES:
-                raise IntegrationError("adaptive_flow", "too many stretches.", self.time, "Loosen rtol")
+                raise self._stopped("too many stretches.", "Loosen rtol")
             rest = end - self.time
             h = min(self._length, rest)
             reached, error = self._attempt(h)
             if not np.isfinite(error):
-                remedy = "Lower the rate, or start from smaller weights"
-                raise IntegrationError("adaptive_flow", "the weights overflow.", self.time, remedy)
+                raise self._stopped("the weights overflow.", "Lower the rate, or start from smaller weights")
             if error <= 1 or h <= 1e-3:
                 self.state, self.time = reached, end if h == rest else self.time + h
                 self.n_steps += 1
@@ -140,6 +139,9 @@ class _Flow:
                 self._spread = self._gradient.variance(Matrices(*reached.weights), self.time)
             longest = _LONGEST / (1 - self._settings.betas[1])
             self._length = min(h * min(2.0, 0.9 / np.sqrt(max(error, 0.05))), longest, 1 + self.time / 4)
+
+    def _stopped(self, problem: str, remedy: str) -> IntegrationError:
+        return IntegrationError("adaptive_flow", problem, self.time * self._settings.rate, remedy)
 
     def _attempt(self, h: float) -> tuple[_State, float]:
         """Return the state after h steps by Heun's rule, and its error over the tolerance."""
