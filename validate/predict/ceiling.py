@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 from itertools import product
-from math import factorial
 
 import numpy as np
+from scipy.special import gammaln, xlogy
 
 from theory import Lookup, Mapping, Task, TooManyEntriesError, Window
 from theory.arrays import IntArray
@@ -83,15 +83,16 @@ def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:
 def _most_frequent(draws: int, labels: int) -> float:
     """Return how often the most frequent of some labels is expected in that many uniform draws.
 
-    The chance that none comes more than k times is m!/n^m times the coefficient of x^m in
-    (sum over j to k of x^j/j!)^n.
+    Their numbers are independent Poisson counts, given the sum: so is the chance that none is above k.
     """
-    expected = 0.0
+    j, expected = np.arange(draws + 1), 0.0
+    single, whole = (np.exp(xlogy(j, mean) - mean - gammaln(j + 1)) for mean in (draws / labels, draws))
     for k in range(draws):
-        single = np.array([1 / factorial(j) if j <= k else 0.0 for j in range(draws + 1)])
         series = np.eye(1, draws + 1)[0]
         for _ in range(labels):
-            series = np.convolve(series, single)[: draws + 1]
-        at_most = float(series[draws]) * factorial(draws) / float(labels) ** draws
-        expected += 1 - at_most
+            series = np.convolve(series, single[: k + 1])[: draws + 1]
+        above = 1 - float(series[draws] / whole[draws])
+        expected += above
+        if above < 1e-9:  # And the chances of still more are far smaller.
+            break
     return expected

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -56,6 +58,16 @@ def test_the_ceiling_is_the_mean_over_drawn_tables(task: Task) -> None:
 def test_the_papers_ceiling_by_hand() -> None:
     """Of 100 pairs ten are equal; of 90 the better of two labels out of 100 is right, 1.01 times of 2."""
     assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
+
+
+def test_hundreds_of_orderings_by_hand() -> None:
+    """Of m orderings with one of two labels each, B and m − B get one, B binomial."""
+    mapping = Mapping(range(1, 5), Lookup(30, 31), "memory")
+    task = Task(keys=(20, 21), n_anchors=6, length=7, vocab_size=40, mappings=[mapping])
+    orderings = Counter(tuple(sorted(c)) for c in product(range(4), repeat=6)).values()
+    best = [sum(comb(m, j) * max(j, m - j) for j in range(m + 1)) / 2**m for m in orderings]
+    assert max(orderings) == 180
+    assert order_blind_ceiling(task) == pytest.approx(sum(best) / 4**6)
 
 
 def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count() -> None:
