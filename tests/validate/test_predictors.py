@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import theory
-from theory import Expression, Lookup, Mapping, Shift, Sum, Task
+from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
 from theory.arrays import FloatArray
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.judge.groups import Setting
 from validate.predict.cells import summary
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
-from validate.predict.statistics import ONE_DATA_SET, Cosines
+from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled
 from validate.prediction import Prediction
 
 ANCHORS = tuple(range(11, 21))
@@ -129,6 +129,18 @@ def parity(few: int) -> Task:
     rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
     mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 10 + few), Lookup(20, 27), "few")]
     return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
+
+
+def test_nothing_drives_a_token_that_is_never_seen_in_training() -> None:
+    held_out = [(a, 6) for a in (4, 5, 6)] + [(6, 4), (6, 5)]
+    rule = Mapping((4, 5, 6, 7), Sum(), "rule", [*held_out, (6, 7), (7, 6)])
+    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
+    found = Prediction(task, sampled(task, 4000, 0, TooManyEntriesError("task", 0, "large", "draw")))
+    for prediction in (Prediction.of(task), found):
+        for name in (UNIFORM, MARGINAL):
+            cosines = prediction.cosines["rule"][name]
+            assert np.isnan(cosines[2]).all()
+            assert np.isfinite(np.delete(np.delete(cosines, 2, 0), 2, 1)).all()
 
 
 def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:

@@ -21,6 +21,7 @@ from theory import (
     eq14_embedding,
     label_distribution,
     marginal_distribution,
+    token_ratio,
 )
 from theory.arrays import FloatArray
 from validate.observe import NotObservedError, Observations
@@ -59,7 +60,9 @@ def uniform_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
 
 def marginal_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     """Return the cosines of P^s − P̄, the drive once the common part of the labels is fitted."""
-    return cosine_matrix(training_labels(task, tuple(tokens)) - marginal_distribution(task, held_out=True))
+    drives = training_labels(task, tuple(tokens)) - marginal_distribution(task, held_out=True)
+    drives[[not token_ratio(task, s, held_out=True) for s in tokens]] = 0  # Never seen in training.
+    return cosine_matrix(drives)
 
 
 def eq14_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:

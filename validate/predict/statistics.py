@@ -78,7 +78,8 @@ class Cosines:
             return np.asarray(products / norms[:, None] / norms)
 
         squares = labels.estimate(lambda moments: np.diagonal(inner(moments)))
-        resolved = np.asarray(squares.value > RESOLVED * squares.standard_error + _ROUNDING)
+        driven = weights is None or weights[rows] > 0  # Not a token that is never seen in training.
+        resolved = np.asarray(squares.value > RESOLVED * squares.standard_error + _ROUNDING) & driven
         return cls(lambda statistic: labels.estimate(lambda m: statistic(matrix(m))), resolved, True)
 
 
