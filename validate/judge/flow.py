@@ -18,6 +18,7 @@ import numpy as np
 from sim.config.run import MemberConfig
 from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
 from theory.arrays import FloatArray
+from theory.labels.counts import TRAINING
 from validate.judge.agreement import measures, slope
 from validate.judge.groups import Setting
 from validate.judge.measures.prediction import RIVALS
@@ -120,7 +121,8 @@ def flow_options(config: MemberConfig) -> dict[str, Any]:
     if len(rules) > 1:
         remedy = "leave out the flow, or use a task with one rule"
         raise InputError("flow", rules, "the task has several rules", remedy)
-    return options | {"max_epochs": 2 * config.training.epochs}
+    # Without a rule a run's training accuracy is that of all its tables.
+    return options | {"max_epochs": 2 * config.training.epochs, "data_set": None if rules else TRAINING}
 
 
 def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import linregress
 
 from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, train
+from sim.config.run import make_member_config
 from tests.conftest import Cli
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
@@ -90,6 +91,15 @@ def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
     setting = trained(tmp_path, task, TrainingConfig(epochs=1))
     with pytest.raises(InputError, match="several rules"):
         flow_cosines(setting.runs[0].config, [0.1])
+
+
+def test_the_accuracy_without_a_rule_is_that_of_all_tables_as_in_a_run() -> None:
+    tables = [{"name": n, "anchors": a, "rule": "lookup"} for n, a in (("a", [1, 2]), ("b", [3, 4]))]
+    rule = {"name": "c", "anchors": [5, 6], "rule": "sum"}
+    for mappings, data_set in ((tables, "training"), ([*tables, rule], None)):
+        task = {"keys": "20..25", "n_anchors": 2, "length": 3, "vocab_size": 40, "mappings": mappings}
+        config = make_member_config({"task": task, "init_rate": 0.8, "seed": 0})
+        assert flow.flow_options(config)["data_set"] == data_set
 
 
 def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path: Path, cli: Cli) -> None:
