@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,9 +105,17 @@ def test_matched_accuracy_is_read_from_the_prediction() -> None:
 
 def test_a_training_that_is_not_predicted_is_refused() -> None:
     member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
-    momentum = member.model_copy(update={"training": member.training.model_copy(update={"momentum": 0.9})})
-    with pytest.raises(InputError, match="this kind of training is not predicted"):
-        predict_for(momentum, [0])
+    changes: list[tuple[str, dict[str, Any]]] = [
+        ("training", {"momentum": 0.9}),
+        ("model", {"embedding_fan_in": "d_vob"}),
+        ("model", {"tensor_init_rates": {"W1": 0.5}}),
+        ("model", {"initial_embedding": "label-distributions"}),
+        ("data", {"shuffle_labels": True}),
+    ]
+    for section, change in changes:
+        changed = member.model_copy(update={section: getattr(member, section).model_copy(update=change)})
+        with pytest.raises(InputError, match="this kind of training is not predicted"):
+            predict_for(changed, [0])
 
 
 @pytest.mark.parametrize("scatter", [False, True])

@@ -10,11 +10,8 @@ from typing import Any, cast
 from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
 from sim.runs.files import finite
-from theory import TANH, AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
+from theory import AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
 from theory.flows.learning_curves import training_size
-from theory.flows.network import IDENTITY
-
-_ACTIVATIONS = {activation.name: activation for activation in (TANH, IDENTITY)}
 
 
 def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> LearningCurves:
@@ -30,13 +27,16 @@ def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> L
 def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     """Return the setting of a run as arguments of theory's flows.
 
-    A run that is not of an Emb-MLP at a constant rate, without momentum, on the whole population is refused.
+    A run that is not of an Emb-MLP, drawn at one γ, at a constant rate, without momentum, on the whole
+    population with its own labels is refused.
     """
     model, training = config.model, config.training
-    if not isinstance(model, EmbMLPConfig) or model.activation not in _ACTIVATIONS:
-        raise InputError("config", config.name, "not an Emb-MLP with tanh", "choose another run")
+    if not isinstance(model, EmbMLPConfig) or model.activation not in ("tanh", "identity"):
+        raise InputError("config", config.name, "not an Emb-MLP with tanh or identity", "choose another run")
     plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
-    if not plain or training.batch_size == "full" or config.data.source != "enumerate":
+    drawn = model.one_initial_scale and model.initial_embedding == "random"
+    whole = config.data.source == "enumerate" and not config.data.shuffle_labels
+    if not (plain and drawn and whole) or training.batch_size == "full":
         problem = "this kind of training is not predicted"
         raise InputError("config", config.name, problem, "see predict_learning")
     settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
@@ -52,7 +52,7 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
         "d_f": model.d_f,
         "batch_size": min(training.batch_size, training_size(task)),
         "clip_norm": training.clip_norm,
-        "activation": _ACTIVATIONS[model.activation],
+        "activation": model.activation,
     }
 
 
