@@ -2,8 +2,9 @@ r"""Softmax, losses and exact gradients over a ``CountPopulation``, for any acti
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,15 +143,6 @@ def scores(
     return {n: (float(np.sum(s * loss)), float(np.sum(s * hit))) for n, s in population.data_sets.items()}
 
 
-@dataclass(frozen=True)
-class _LossFunction:
-    population: CountPopulation
-    activation: Activation
-
-    def __call__(self, now: Matrices) -> dict[str, float]:
-        return losses(self.population, now, self.activation)
-
-
 def loss_function(
     population: CountPopulation | None, initial: EmbMLPParameters, activation: ActivationLike
 ) -> Losses | None:
@@ -158,7 +150,7 @@ def loss_function(
     if population is None:
         return None
     check_population(population, initial)
-    return _LossFunction(population, as_activation(activation))
+    return functools.partial(losses, population, activation=as_activation(activation))
 
 
 def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[tuple[slice, FloatArray]]:

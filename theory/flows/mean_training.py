@@ -224,11 +224,9 @@ class Course:
         message = None
         while self._stepper.status == "running":
             message = self._stepper.step()
-        if self._stepper.status == "failed":
+        if message is not None:
             remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
-            raise IntegrationError(
-                "predict_learning", message or "no step succeeded.", self._stepper.t, remedy
-            )
+            raise IntegrationError("predict_learning", message, self._stepper.t, remedy)
         return self._stepper.y
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:

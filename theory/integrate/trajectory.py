@@ -133,11 +133,10 @@ class Recorder:
         conserved: Sequence[str],
         weight_decay: float = 0.0,
     ) -> None:
-        names = (keep,) if isinstance(keep, str) else tuple(keep)
-        for name in names:
+        for name in keep:
             if name not in KEEPABLE:
                 raise InputError("keep", name, "not a matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
-        self._kept: dict[str, list[FloatArray]] = {name: [] for name in names}
+        self._kept: dict[str, list[FloatArray]] = {name: [] for name in keep}
         self._losses: list[dict[str, float]] = []
         self._loss_of = losses
         self._drift: dict[str, list[float]] = {name: [] for name in conserved}
