@@ -90,7 +90,7 @@ def test_the_bound_is_as_many_times_later_at_any_size(size):
     assert blow_up_bound(C, parameters().scaled(size)) * size == pytest.approx(blow_up_bound(C, parameters()))
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("solver", [EXACT, STABILISED], ids=lambda solver: solver.method)
 def test_a_start_whose_velocity_overflows_is_refused(solver):
     with pytest.raises(IntegrationError, match="smaller parameters"):
