@@ -36,8 +36,8 @@ _MEANINGS = {
     "undecided": "neither shown to hold nor to fail at the setting's level (5 %).",
     "censored": "longer runs or more frequent evaluations would decide it.",
     "undefined": "no value for some seed, for instance because nothing was learned.",
-    "no relevant effect": "the interval at twice the level (mostly 90 %) lies within the margin (two one-sided tests).",
-    "at the threshold": "the interval at twice the level lies within the margin of it: more seeds would hardly decide.",
+    "no relevant effect": "the interval at twice the level lies within the margin (two one-sided tests).",
+    "at the threshold": "that interval lies within the margin of it: more seeds would hardly decide.",
     "(opposing)": "a claim against the paper; the paper is right if it fails.",
     "≥ ": "a bound: some run ended before the timed event.",
 }
