@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -59,7 +59,7 @@ def run(options: Options) -> int:
     claims, places = ledger(options.numbers), studies_in(options.runs)
     if options.runs and not set(places) & set(study_names()):
         folder, problem = str(options.runs[0]), f"holds no study's folder, such as {study_names()[0]}"
-        remedy = f"to judge other runs: anchorflow compare {quote(folder)}"
+        remedy = f"to judge other runs: anchorflow compare {shlex.quote(folder)}"
         raise InputError("runs", folder, problem, remedy)
     evidence = Evidence(places, options.kept or (None if options.runs else KEPT), load_study)
     if options.run:
@@ -78,10 +78,19 @@ def run(options: Options) -> int:
         _print_all(document["claims"], options.verbose)
         makeable = [str(claim.number) for claim in claims if _makeable(claim, evidence)]
         if makeable:
-            say(f"runs are missing; to train them: anchorflow claims {' '.join(makeable)} --run")
+            command = f"anchorflow claims {' '.join(makeable)} --run{_places(options)}"
+            say(f"runs are missing; to train them: {command}")
     else:
         _print_answer(document["claims"])
+        say(f"all claims: anchorflow claims --all{_places(options)}")
     return int(any(finding.against_the_paper for finding in findings))
+
+
+def _places(options: Options) -> str:
+    """Return the options that say where runs are, as they were given."""
+    given = {"runs": options.runs, "kept": (options.kept,), "root": (options.root,)}
+    told = options.model_fields_set & given.keys()
+    return "".join(f" --{name} {shlex.join(map(str, given[name]))}" for name in given if name in told)
 
 
 def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
@@ -101,7 +110,6 @@ def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
     print_table("twelve statements of the paper", presentation.ROW_HEADER, rows, notes=notes)
     if lacking := presentation.lacking_rows(claims):
         print_table("why some hold only partly", presentation.LACKING_HEADER, lacking)
-    say("all claims: anchorflow claims --all")
 
 
 def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:

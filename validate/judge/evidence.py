@@ -14,6 +14,7 @@ from theory import InputError
 from validate.judge.condition import LARGE, MORE, SMALL, Needs, Sample
 from validate.judge.outcome import MissingRunsError
 from validate.observe import KEPT, NoRunsError, Observations, kept
+from validate.observe.find import how_to_make
 from validate.studies import Study, UnknownStudyError, load_study
 from validate.studies.study import differing_keys, keys_of
 
@@ -160,7 +161,10 @@ class Evidence:
     def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
         """Return the error that says what a study's variant lacks, and the command that makes it."""
         name = f"{study}, {variant}" if variant else study
-        return MissingRunsError(f"{name}: {what}; make them: anchorflow study {study} --run --keep")
+        # Where only run folders count, a study that none of them holds goes beside the others.
+        beside = next(iter(self.places.values()), None) if self.folder is None else None
+        remedy = how_to_make(study, self.places.get(study, beside), self.folder or KEPT)
+        return MissingRunsError(f"{name}: {what}; {remedy}")
 
     def _defined(self, study: str) -> Study:
         try:

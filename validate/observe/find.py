@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -97,9 +98,16 @@ def kept(
         found = [read_kept(file) for file in files if file.match(pattern)]
     if not found:
         name = study if variant is None else f"{study}, variant {variant}"
-        remedy = f"make them: anchorflow study {study} --run --keep"
+        remedy = how_to_make(study, None if root is None else where, where)
         raise NoRunsError("study", name, f"no runs of it in {where}", remedy)
     return sorted(found, key=_order)
+
+
+def how_to_make(study: str, root: Path | None, folder: Path = KEPT) -> str:
+    """Return the remedy for a study without runs where they are looked for: under ``root``, or kept."""
+    kept_elsewhere = f" --kept {quote(str(folder))}" * (folder != KEPT)
+    where = f" --keep{kept_elsewhere}" if root is None else f" --root {quote(str(root))}"
+    return f"make them: anchorflow study {study} --run{where}"
 
 
 def _inside(path: Path, variants: bool) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -78,6 +79,17 @@ def test_one_seed_twice_is_refused() -> None:
 def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path: Path) -> None:
     with pytest.raises(MissingRunsError, match="learning-rates: no runs"):
         Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
+
+
+def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path: Path) -> None:
+    place, other = tmp_path / "my runs", tmp_path / "kept"
+    for evidence, options in (
+        (Evidence({NAME: place}), f"--run --root '{place}'"),
+        (Evidence({"language": place}, None), f"--run --root '{place}'"),
+        (Evidence({"language": place}, other), f"--run --keep --kept {other}"),
+    ):
+        with pytest.raises(MissingRunsError, match=re.escape(f"anchorflow study {NAME} {options}") + "$"):
+            evidence.find(Needs(NAME, RATES))
 
 
 @dataclass

@@ -13,6 +13,7 @@ from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import (
+    NoRunsError,
     Observations,
     find_observations,
     kept,
@@ -153,6 +154,13 @@ def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path:
     again = observe_path(transformer_run.path)
     for name, array in found[0].arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
+
+
+def test_where_a_study_has_no_runs_the_command_makes_them_there(tmp_path: Path) -> None:
+    with pytest.raises(NoRunsError, match=f"anchorflow study emb-mlp --run --root {tmp_path}$"):
+        kept("emb-mlp", root=tmp_path)
+    with pytest.raises(NoRunsError, match=f"anchorflow study emb-mlp --run --keep --kept {tmp_path}$"):
+        kept("emb-mlp", folder=tmp_path)
 
 
 def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_path: Path) -> None:
