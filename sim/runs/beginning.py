@@ -56,7 +56,8 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
     """
     with writing(path):
         if path.is_symlink():
-            raise InputError("out", str(path), "is a link", f"name the folder itself, {path.resolve()}")
+            remedy = f"delete the link, or name the folder itself, {path.resolve()}"
+            raise InputError("out", str(path), "is a link", remedy)
         if resume and is_run_folder(path):
             _check_same(path, member)
             return True

@@ -30,13 +30,14 @@ _METADATA = TypeAdapter(dict[str, str])
 
 
 @contextmanager
-def writing(path: Path, argument: str = "out") -> Iterator[None]:
+def writing(
+    path: Path, argument: str = "out", remedy: str = "free space, or name a place that you may write to"
+) -> Iterator[None]:
     """Raise UnwritableError for the system's errors inside the block."""
     try:
         yield
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
-        remedy = "free space, or name a place that you may write to; --resume continues the runs there"
         raise UnwritableError(argument, str(path), problem, remedy) from error
 
 

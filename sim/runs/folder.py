@@ -40,6 +40,7 @@ PLAN = "planned.json"
 _IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
 """Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
 _REMEDY = "restore it, or move the folder away and train the run again"
+_CONTINUE = "free space or restore access; the same command, with --resume if it has that, continues"
 _Content = TypeVar("_Content")
 
 
@@ -73,7 +74,7 @@ class RunFolder(Manifest):
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write one of its files, or replace it; refuse to where the folder was moved since the run began."""
-        with writing(self.path):
+        with writing(self.path, remedy=_CONTINUE):
             if not (self.path / CONFIG).is_file():
                 problem = "this run's folder, or the file that identifies it, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
@@ -90,14 +91,14 @@ class RunFolder(Manifest):
         self.write_arrays(checkpoint_name(state.step), arrays, {"state": text})
         steps = self.checkpoint_steps()
         for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
-            with writing(self.path):
+            with writing(self.path, remedy=_CONTINUE):
                 (self.path / checkpoint_name(step)).unlink()
                 self.forget(checkpoint_name(step))
 
     def set_aside(self, step: int) -> Path:
         """Rename a damaged checkpoint, so that its name is free again; return its new name."""
         file = self.path / checkpoint_name(step)
-        with writing(self.path):
+        with writing(self.path, remedy=_CONTINUE):
             self.forget(checkpoint_name(step))
             return file.replace(file.with_name(f"{file.name}.damaged"))
 
@@ -138,7 +139,9 @@ class RunFolder(Manifest):
         return (self.path / "provenance.json").exists()
 
     def read_provenance(self) -> dict[str, Any]:
-        """Return the content of provenance.json."""
+        """Return the content of provenance.json; refuse a run that was never started."""
+        if not self.has_provenance and "provenance.json" not in self.listed():
+            raise unfinished(self.path, {"status": "not begun"})
         return self.read("provenance.json", json.loads)
 
     def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
@@ -200,9 +203,10 @@ def read_config(path: Path) -> MemberConfig:
     try:
         return make_member_config(data)
     except InputError as error:
-        where = f"{path / CONFIG}: {error.argument}"
-        file = folder.read_provenance().get("model_file") if error.problem == "unknown kind" else None
-        remedy = f"import the file that registers it: --import {quote(file)}" if file else _REMEDY
+        where, remedy = f"{path / CONFIG}: {error.argument}", _REMEDY
+        if error.problem == "unknown kind":
+            file = folder.read_provenance().get("model_file") if folder.has_provenance else None
+            remedy = f"import the file that registers it: --import {quote(file or 'FILE')}"
         raise InputError(where, error.value, error.problem, remedy) from None
 
 

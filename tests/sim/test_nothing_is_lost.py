@@ -89,6 +89,14 @@ def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder
             train(small(), folder.parent, resume=True)
 
 
+def test_a_run_that_was_not_begun_is_told_how_to_begin(tmp_path: Path) -> None:
+    """As where several processes train and all are stopped: the folders are there from the beginning."""
+    open_folder(tmp_path / NAME, small_member())
+    for unfinished in (False, True):
+        with pytest.raises(InputError, match=r"status: not begun\); continue it: anchorflow train --resume"):
+            Run.open(tmp_path / NAME, unfinished=unfinished)
+
+
 @pytest.mark.parametrize("options", [{"overwrite": True}, {"resume": True}, {}])
 def test_nothing_is_written_through_a_link(options: dict[str, bool], folder: Path) -> None:
     """Not through one in the run folder's place."""
