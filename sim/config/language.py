@@ -67,7 +67,8 @@ class LanguageTask(Section):
             raise InputError("whole_vocabulary", True, "there is no tokenizer", "name a tokenizer.json")
         for name in self.names:
             if self.names.count(name) > 1:
-                raise InputError("corpora", name, "two corpora of that name", "name each differently")
+                remedy = "name each differently; corpus train and demo name each after its file"
+                raise InputError("corpora", name, "two corpora of that name", remedy)
         return self
 
     @property

@@ -47,6 +47,9 @@ def as_task(value: str | Mapping[str, Any] | Task) -> Task:
     if isinstance(value, Task):
         return value
     table = dict(task_table(value))
+    if "corpora" in table:
+        remedy = "name a task of anchors and keys, or use: anchorflow corpus"
+        raise InputError("task", value, "a language model's, without anchors and keys", remedy)
     try:
         written = json.dumps(table)
     except (TypeError, ValueError, RecursionError):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from sim.data.corpus import Corpus, IntArray, build_corpus
 from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
-from theory.checked import Size, checked
+from theory.checked import Between, Size, checked
 from theory.reading import open_regular
 
 END = "<end>"
@@ -76,7 +77,7 @@ def make_language_task(
     *,
     length: Size = 128,
     n_sequences: Size | None = None,
-    vocabulary: Size | None = None,
+    vocabulary: Annotated[int, Between(3)] | None = None,
     tokenizer: str = "",
     whole_vocabulary: bool = False,
     layout: Layout = "cut",

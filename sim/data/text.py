@@ -88,7 +88,7 @@ def _read_parquet(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
             names = table.schema_arrow.names
             for field in fields:
                 if field not in names:
-                    raise unknown_name("column", field, names, "--field")
+                    raise unknown_name("column", field, names, "fields")
             row = 0
             for batch in table.iter_batches(columns=list(fields)):
                 for record in batch.to_pylist():
@@ -136,10 +136,10 @@ def _text_of(record: dict[str, Any], field: str, where: str) -> str:
     if field not in record:
         near = nearest(field, record)
         hint = f"did you mean {near!r}?" if near else f"it has {', '.join(map(repr, record)) or 'none'};"
-        raise InputError("--field", field, f"{where}: no such field", f"{hint} name it with --field")
+        raise InputError("fields", field, f"{where}: no such field", f"{hint} name it in fields (--field)")
     value = record[field]
     texts = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
         problem = f"{where}: neither a text nor a list of texts"
-        raise InputError("--field", field, problem, "name another field")
+        raise InputError("fields", field, problem, "name another field")
     return " ".join(texts)

@@ -106,6 +106,8 @@ def test_the_whole_vocabulary_of_a_tokenizer_is_kept(language: Make) -> None:
         Trainer([language(**(asked | {"vocab_size": 9}))])
     with pytest.raises(InputError, match="whole_vocabulary = True: there is no tokenizer"):
         make_language_task(sources, whole_vocabulary=True)
+    with pytest.raises(InputError, match="vocabulary = 2: out of range; give at least 3"):
+        make_language_task(sources, vocabulary=2)
     with pytest.raises(InputError, match="vocabulary = 5: excludes whole_vocabulary"):
         make_language_task(sources, tokenizer=tokenizer, whole_vocabulary=True, vocabulary=5)
 
@@ -180,6 +182,8 @@ def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
     assert texts == _texts(_dataset(member), "rare")
     with pytest.raises(InputError, match="anchorflow corpus compare"):
         _ = run.task
+    with pytest.raises(InputError, match=r"a language model's, .*anchorflow corpus$"):
+        _config(member).build_task()
 
 
 def _config(member: MemberConfig) -> Any:

@@ -100,7 +100,7 @@ class Checkpoint:
                 file.seek(8 + size + first)
                 return load(len(alone).to_bytes(8, "little") + alone + file.read(end - first))
             except (*_DAMAGED, MemoryError, SafetensorError):
-                problem, remedy = "not a safetensors file of floating-point tensors", "save it again"
+                problem, remedy = "not a safetensors file of floating-point tensors", "save it as one"
                 raise InputError("path", self.name, problem, remedy) from None
 
 

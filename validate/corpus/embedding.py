@@ -142,7 +142,8 @@ def counts_and_controls(
         return [counts, *(pair_counts(tokens, each, n_rows) for each in shuffled)]
     V = corpus.vocab_size if isinstance(corpus, Corpus) else n_rows
     if n_rows < V or (n_rows > V and not padded):
-        remedy = "use the tokenizer that it was trained with" + (", or padded=True" if n_rows > V else "")
+        padding = ", or padded=True (--padded)" if n_rows > V else ""
+        remedy = f"use the tokenizer that it was trained with{padding}"
         raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
     # A one-way iterator would be spent by the first pass.
     sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)

@@ -263,9 +263,9 @@ def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Rol
     rows = [r.shape[0] for r in fits]
     fits = [r for r in fits if r.shape[0] == (vocab_size if vocab_size in rows else max(rows))]
     if len(fits) != 1:
-        known = ", ".join(f"{r.name} ({r.shape[0]} rows)" for r in tables) or "none"
+        known = f" of {', '.join(f'{r.name} ({r.shape[0]} rows)' for r in tables)}" * bool(tables)
         problem = f"{len(fits)} such embeddings have {vocab_size} rows or more"
-        raise InputError("embedding", name, problem, f"name the parameter with a row per token of {known}")
+        raise InputError("embedding", name, problem, f"name the parameter with a row per token{known}")
     return fits[0]
 
 

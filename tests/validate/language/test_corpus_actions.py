@@ -137,6 +137,7 @@ def test_the_demo_runs_from_an_empty_folder(here: Path, cli: Cli) -> None:
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
         (["train", "toy.txt", "--preset", "cpu"], "trains no language model"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
+        (["demo", "odd.jsonl"], "'text'; give one with texts there, or use anchorflow corpus train"),
         (["compare", "missing"], "no such folder"),
         (["demo", "--device", "cuda:999"], "device = 'cuda:999': cannot be used ("),
         (["lean"], "one of predict, train"),
@@ -147,6 +148,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     texts: Path, cli: Cli, arguments: list[str], message: str
 ) -> None:
     Path("empty.txt").touch()
+    Path("odd.jsonl").write_text('{"story": "a dog"}\n')
     before = set(texts.rglob("*"))
     said = cli("corpus", *arguments, code=2)
     assert said.out == ""

@@ -188,7 +188,13 @@ def demo(options: Demo) -> int:
     # Here too, so that a device that cannot be had is refused before the texts are written.
     check_machine(execution)
     if other is not None:
-        n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
+        try:
+            n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
+        except InputError as error:
+            if error.argument != "fields":
+                raise
+            remedy = "give one with texts there, or use anchorflow corpus train, which has --field"
+            raise InputError("file", str(other), f"{error.problem}: {error.value!r}", remedy) from None
         if n < FEWEST:
             problem = f"has {n} sequences of {CONTEXT} tokens"
             raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")

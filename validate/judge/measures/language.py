@@ -24,7 +24,8 @@ def two_corpora(run: Observations) -> tuple[str, str]:
     """Return the names of a run's first two corpora; a run that has none, or one, is refused."""
     task = run.config.task
     if not isinstance(task, LanguageTask) or len(task.corpora) < 2:
-        raise InputError("run", run.source, "not trained on two corpora", "name a language model's run")
+        remedy = "name runs of: anchorflow corpus train FILE FILE"
+        raise InputError("run", run.source, "not trained on two corpora", remedy)
     first, second, *_ = task.names
     return first, second
 
