@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError, IntegrationError) as error:
-        say(f"anchorflow: {str(error).replace('allow more by max_gradients', 'allow more: --max-gradients')}")
+        # ``compare`` has no such option.
+        more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
+        say(f"anchorflow: {str(error).replace('allow more by max_gradients', more)}")
         return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")
@@ -60,9 +62,11 @@ def _hint(words: list[str], stop: BaseException) -> str:
     if action in (["train"], ["demo"]):
         if NOT_BEGUN in getattr(stop, "__notes__", ()):
             return f" {NOT_BEGUN}; nothing to resume: give the same command again"
-        return "; runs that were begun have a checkpoint: continue them with the same command and --resume"
+        how = ", --resume in place of --overwrite" if "--overwrite" in words else " and --resume"
+        return f"; runs that were begun have a checkpoint: continue them with the same command{how}"
     again = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
-    return again if words[:1] == ["sweep"] or "--run" in words else ""
+    is_sweep = words[:1] == ["sweep"] and words[1:2] != ["show"]
+    return again if is_sweep or "--run" in words else ""
 
 
 def _run(words: Sequence[str], begin: Callable[[], None]) -> int:

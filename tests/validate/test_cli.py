@@ -17,8 +17,10 @@ from tests.run_folder import change
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
+from theory.errors import IntegrationError
 from validate.cli import main
-from validate.commands import COMMANDS
+from validate.commands import COMMANDS, claims
+from validate.commands.parsing import parse
 from validate.commands.train import print_runs
 
 CONFIG = """
@@ -50,14 +52,44 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_folder_called_demo_makes_no_command_one_that_continues(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("compare demo", ""),
+        ("sweep show runs", ""),
+        ("sweep demo.toml", "the same command continues"),
+        ("train demo.toml", "continue them with the same command and --resume"),
+        ("train demo.toml --overwrite", "the same command, --resume in place of --overwrite"),
+    ],
+)
+def test_a_command_that_is_stopped_says_how_it_continues(
+    line: str, hint: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("validate.commands.compare.run", stopped)
-    assert cli("compare", "demo", code=130).err == "anchorflow: stopped\n"
+    command, function = line.split()[0], "show" if "show" in line else "run"
+    monkeypatch.setattr(f"validate.commands.{command}.{function}", stopped)
+    said = cli(*line.split(), code=130).err
+    assert said.endswith(f"{hint}\n")
+    assert bool(hint) == (said != "anchorflow: stopped\n")
+
+
+@pytest.mark.parametrize(("line", "told"), [("predict paper", "--max-gradients"), ("compare x", "--flow")])
+def test_a_limit_is_raised_by_an_option_that_the_command_has(
+    line: str, told: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: object) -> int:
+        raise IntegrationError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
+
+    monkeypatch.setattr(f"validate.commands.{line.split()[0]}.run", stopped)
+    assert cli(*line.split(), code=2).err.endswith(f"{told}.\n")
+
+
+def test_the_claims_that_are_suggested_are_judged_by_the_same_runs() -> None:
+    words = ["--runs", "a b", "c", "--kept", "k"]
+    assert shlex.split(claims._places(parse("claims", claims.Options, ["1", *words]))) == words
+    assert claims._places(parse("claims", claims.Options, ["1"])) == ""
 
 
 def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:

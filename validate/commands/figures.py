@@ -60,7 +60,7 @@ def run(options: Options) -> int:
         if not options.as_json:
             print(f"Fig. {figure.number}: {', '.join(files)}")
     if not drawn:
-        raise InputError("figures", list(numbers), "none can be drawn", "see the commands above")
+        raise InputError("figures", list(numbers), "none can be drawn", "see why above")
     if options.as_json:
         print_json({"schema": "anchorflow/figures/1", "figures": drawn})
     return 2 if options.numbers and len(drawn) < len(figures) else 0

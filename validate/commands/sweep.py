@@ -145,7 +145,7 @@ def show(options: Show) -> int:
     complete = [Run.open(path) for path in paths if is_complete(path)]
     if not complete:
         where = ", ".join(map(str, options.runs))
-        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml"
+        remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml --out FOLDER"
         raise InputError("runs", where, "no run there is complete", remedy)
     if len(complete) < len(paths):
         say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")

@@ -76,13 +76,14 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
-    from sim.runs.folder import planned_in, planned_runs, read_config, read_plans
+    from sim.runs.folder import import_option, planned_in, planned_runs, read_config, read_plans
 
     execution, folder, begin = options.execution(), options.out, None
     own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
     if is_named and not options.resume:
-        remedy = f"to continue its runs: anchorflow train --resume {quote(str(options.config))}"
+        first = import_option(options.import_first)
+        remedy = f"to continue its runs: anchorflow train --resume {quote(str(options.config))}{first}"
         raise InputError("config", str(options.config), "a folder", remedy)
     if options.resume and (is_named or not (options.config or own)):
         folder = Path(options.config or options.out)
