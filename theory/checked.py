@@ -182,7 +182,7 @@ def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
             (int(name) if name.isdigit() else sizes.setdefault(name, n)) != n for name, n in named
         ):
             wanted = ", ".join(str(sizes.get(name, name)) for name in names)
-            raise InputError(argument, value, "does not fit the other arguments", f"give shape ({wanted})")
+            raise InputError(argument, value, "of the wrong shape", f"give shape ({wanted})")
 
 
 def _check_of(hint: Any) -> Check:

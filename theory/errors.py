@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,9 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         """Return the message; writing a value out can take long, and errors that are caught show none."""
-        return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}."
+        # A command at the end is copied, and would be copied with the full stop.
+        stop = "" if re.search(r": (anchorflow|pip|dask) [^;]*$", self.remedy) else "."
+        return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}{stop}"
 
 
 class TooManyEntriesError(InputError):

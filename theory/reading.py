@@ -20,7 +20,7 @@ PathLike = str | os.PathLike[str]
 def as_path(argument: str, value: PathLike) -> Path:
     """Return a path; every public function that takes one reads it here."""
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
-        raise InputError(argument, value, "not a path", "give a string or a pathlib.Path")
+        raise InputError(argument, value, "not a path", "give a name, as a string or a pathlib.Path")
     return Path(value).expanduser()
 
 

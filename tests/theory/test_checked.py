@@ -112,3 +112,8 @@ def test_what_is_read_is_what_the_function_gets():
     with pytest.raises(InputError) as refusal:
         function("0123456789" * 1000, 1, (1, 2), [])
     assert 60 < len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize("remedy", ["make them: anchorflow study x --run", "or: anchorflow train x; or wait"])
+def test_no_full_stop_is_copied_with_a_command(remedy):
+    assert str(InputError("n", 1, "wrong", remedy)).endswith(remedy + "." * ("wait" in remedy))

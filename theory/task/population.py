@@ -65,8 +65,8 @@ def check_population(task: Task) -> None:
     """Refuse a task with more than five million sequences."""
     size = population_size(task)
     if size > _MAX_SEQUENCES:
-        problem = f"its population has {size:.3g} sequences"
-        raise InputError("task", f"length {task.length}", problem, "draw a sample instead")
+        problem, remedy = f"its population has {size:.3g} sequences", 'draw a sample (data.source = "draw")'
+        raise InputError("task", f"length {task.length}", problem, remedy)
 
 
 @checked

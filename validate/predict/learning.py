@@ -38,7 +38,8 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     whole = config.data.source == "enumerate" and not config.data.shuffle_labels
     if not (plain and drawn and whole) or training.batch_size == "full":
         problem = "this kind of training is not predicted"
-        raise InputError("config", config.name, problem, "see predict_learning")
+        remedy = "choose a run on all sequences, in batches, at a constant rate, without momentum"
+        raise InputError("config", config.name, problem, f"{remedy} and frozen tensors")
     settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
     if training.optimizer == "adamw":
         betas = (training.beta1, training.beta2)

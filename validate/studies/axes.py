@@ -111,7 +111,7 @@ def _path(name: str) -> str:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise InputError("axes", name, f"is a key of {' and of '.join(fitting)}", "write the section too")
+        raise InputError("axes", name, f"stands for {' and '.join(fitting)}", "write one of these, in quotes")
     short = [path.partition(".")[2] for path in known]
     raise unknown_name("axis", name, [*short, *_MEMBER, *ALIASES, *_OF_TASK], "axes")
 

@@ -61,9 +61,12 @@ class Measure:
 
     def of_run(self, config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> Value | None:
         """Return the measure of a run; refuse one whose task lacks a data set."""
-        for part in self.parts:
-            if part not in metrics[0]["accuracy"]:
-                raise unknown_name("data set", part, metrics[0]["accuracy"], "data_set")
+        known = metrics[0]["accuracy"]
+        for part in (part for part in self.parts if part not in known):
+            if self.name in MEASURES:
+                problem = f"needs the data set {part}, and a run has {', '.join(known)}"
+                raise InputError("measure", self.name, problem, "choose another one, or other runs")
+            raise unknown_name("data set", part, known, "data_set" if part == self.parts[0] else "minus")
         return self.of(Observations(config, {}, [dict(line) for line in metrics], (0,), {}))
 
 

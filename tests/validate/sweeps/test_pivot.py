@@ -170,7 +170,7 @@ def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Eva
     [
         (MEASURES["bias"], "sed", r"axis = 'sed'.*did you mean 'seed'"),
         (statistic("accuracy", "rsn"), "seed", "data_set = 'rsn'"),
-        (statistic("accuracy", "mem", "rest"), "seed", "data_set = 'rest'"),
+        (statistic("accuracy", "mem", "rest"), "seed", "minus = 'rest'"),
         (statistic("loss", "mem", epoch=7.0), "seed", "no run was evaluated then"),
     ],
 )
@@ -179,6 +179,13 @@ def test_an_axis_data_set_or_epoch_that_is_not_there_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=named):
         pivot_of(runs, measure, x, "init_rate")
+
+
+def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs: list[Evaluated]) -> None:
+    for evaluation in (evaluation for _, metrics in runs for evaluation in metrics):
+        del evaluation["accuracy"]["mem"]
+    with pytest.raises(InputError, match="measure = 'bias': needs the data set mem"):
+        pivot_of(runs, MEASURES["bias"], "seed", "init_rate")
 
 
 @pytest.mark.parametrize(

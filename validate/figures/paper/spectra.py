@@ -151,7 +151,7 @@ def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
 
     names = sorted(_matrices(settings, prefix), key=order)[:MOST_MATRICES]
     if not names:
-        raise InputError("runs", len(settings), f"hold no {prefix}NAME", "observe the runs again")
+        raise InputError("runs", len(settings), f"hold no {prefix}NAME", "give run folders, or other runs")
     found: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names, key=lambda name: "." not in name):
         found[f"layer {int(name.split('.')[0]) + 1}" if "." in name else "outside the layers"].append(name)
