@@ -50,14 +50,12 @@ class PredictedRows:
 
     def squares(self) -> FloatArray:
         """Return |D_s|², shape (n,); 0 where nothing but rounding is left of a row."""
-        squares = self.counted.multiply(self.counted).sum(axis=1)
-        squares = squares - 2 * np.sum((self.counted @ self.references.T) * self.weights, axis=1)
+        counted = self.counted.multiply(self.counted).sum(axis=1)
+        crossed = np.sum((self.counted @ self.references.T) * self.weights, axis=1)
         gram = self.references @ self.references.T
-        squares = squares + np.sum((self.weights @ gram) * self.weights, axis=1)
-        # SciPy before 1.15 returns a column here.
-        counted = self.counted.max(axis=1).toarray().ravel()
-        largest = np.maximum(counted, self.weights @ self.references.max(axis=1, initial=0.0))
-        return np.where(squares > 1e-20 * largest**2, squares, 0.0)
+        dense = np.sum((self.weights @ gram) * self.weights, axis=1)
+        squares = counted - 2 * crossed + dense
+        return np.where(squares > 1e-12 * (counted + dense), squares, 0.0)
 
     def gram(self) -> FloatArray:
         """Return all inner products D_s · D_t, shape (n, n)."""
