@@ -35,6 +35,7 @@ from theory.checked import Positive, Size, checked
 from theory.corpus.counts import corpus_counts
 from theory.corpus.operators import as_matrix, bigram_operator, context_operator
 from theory.corpus.sequences import as_lists
+from theory.errors import check_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +83,12 @@ def corpus_associations(sequences: Any, vocab_size: Size) -> Associations:
         V, at most 4096: these are dense matrices.
     """
     documents = as_lists(sequences, vocab_size)
+    longest = max(map(len, documents))
+    check_memory("sequences", longest, 40 * longest**2, "the longest sequence", "cut it into shorter ones")
     C = as_matrix(bigram_operator(corpus_counts(documents, vocab_size)))
     value = as_matrix(context_operator(documents, vocab_size)).T @ C.T
     gains, attention = value @ C, np.zeros((vocab_size, vocab_size))
-    position = np.zeros(max(map(len, documents)) - 1)
+    position = np.zeros(longest - 1)
     n_pairs = sum(len(document) - 1 for document in documents)
     for document in documents:
         inputs, labels = document[:-1], document[1:]

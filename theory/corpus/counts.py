@@ -44,9 +44,8 @@ class CorpusCounts:
     def __add__(self, other: CorpusCounts) -> CorpusCounts:
         """Return the counts of both corpora together."""
         if not isinstance(other, CorpusCounts) or other.vocab_size != self.vocab_size:
-            raise InputError(
-                "other", other, "not counts over the same vocabulary", "count with one vocab_size"
-            )
+            problem = "not counts over the same vocabulary"
+            raise InputError("other", other, problem, "count with one vocab_size")
         return CorpusCounts(
             self.pairs + other.pairs, self.unigrams + other.unigrams, self.n_sequences + other.n_sequences
         )
@@ -84,6 +83,7 @@ class CorpusCounts:
         """r_s P^s_i in a sparse matrix of float64, shape (V, V)."""
         return self.pairs * (1.0 / self.n_pairs)
 
+    @checked
     def label_distribution(self, token: int) -> Float64[FloatArray, " V"]:
         """Return P^s, shape (V,), of a token that another one follows."""
         (s,) = check_tokens("token", token, self.vocab_size)
@@ -142,8 +142,8 @@ def pair_counts(
     if rows.ndim not in (1, 2) or not rows.size or y.shape != rows.shape[:1]:
         remedy = "give tokens of shape (n,) or (n, L) and labels of shape (n,)"
         raise InputError("labels", y.shape, f"not one label for each row of tokens {rows.shape}", remedy)
-    first = check_tokens("tokens", rows.ravel(), vocab_size)
-    second = np.repeat(check_tokens("labels", y, vocab_size), first.size // len(y))
+    first, y = check_tokens("tokens", rows.ravel(), vocab_size), check_tokens("labels", y, vocab_size)
+    second = np.repeat(y, first.size // len(y))
     ones = np.ones(len(first), np.int64)
     pairs = sparse.coo_array((ones, (first, second)), shape=(vocab_size, vocab_size)).tocsr()
     unigrams = np.bincount(np.concatenate([first, y]), minlength=vocab_size)

@@ -30,7 +30,7 @@ import numpy as np
 from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
-from theory.corpus.sequences import NO_PAIRS, Block, Tokens
+from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
 from theory.display import Shown, spread
 from theory.errors import InputError, check_memory
 from theory.labels.sampled import N_BLOCKS, SampledValue
@@ -110,7 +110,7 @@ class CorpusGeometry(Shown):
 
 
 def _inverse(unit: float, speed: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(unit / speed)
 
 
@@ -181,6 +181,7 @@ def nearest_tokens(
     CorpusGeometry
         Of the token, which is first, and its neighbours by falling cosine.
     """
+    check_repeatable(sequences)
     (wanted,) = check_tokens("token", token, vocab_size)
     others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
     tokens = np.concatenate([[wanted], others])
@@ -188,8 +189,9 @@ def nearest_tokens(
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
     order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
     if not order.size:
-        problem = "too rare to compare with any other"
-        raise InputError("token", int(wanted), problem, "choose a more frequent one")
+        problem = "no cosine with a candidate is defined"
+        remedy = "choose a more frequent one, or other candidates"
+        raise InputError("token", int(wanted), problem, remedy)
     return corpus_geometry(sequences, vocab_size, [wanted, *others[order]], predictor)
 
 
@@ -197,14 +199,13 @@ def _products(
     sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int
 ) -> list[InnerProducts]:
     """Return inner products of the tokens' rows, and of the reference's, which is last."""
-    row_of = np.full(vocab_size, -1)
-    row_of[tokens] = np.arange(len(tokens))
     if len(np.unique(tokens)) < len(tokens):
         raise InputError("tokens", tokens.tolist(), "repeats a token", "name each once")
     n = len(tokens) + 1
     needed = 48 * n_parts * n * (n + vocab_size // 8)
     check_memory("tokens", len(tokens), needed, "predicting", "ask for fewer")
-    n_documents = 0
+    row_of, n_documents = np.full(vocab_size, -1), 0
+    row_of[tokens] = np.arange(len(tokens))
 
     def entries(block: Block) -> Entries:
         nonlocal n_documents

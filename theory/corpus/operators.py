@@ -10,7 +10,7 @@ over all positions that have a next token, each as heavy as any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from theory.arrays import Float64, FloatArray
 from theory.checked import Size, checked
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, read_blocks
+from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, check_repeatable, read_blocks
 from theory.errors import InputError
 
 LARGEST_MATRIX = 4096
@@ -88,31 +88,20 @@ def top_singular(
     Float64[FloatArray, "{n} {operator.shape[1]}"],
 ]:
     """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns)."""
-    _check_rank(operator, n)
-    left, values, right = svds(operator, k=n, v0=_start(min(operator.shape)))
+    smaller = min(operator.shape)
+    if n >= smaller:
+        raise InputError("n", n, f"an operator of shape {operator.shape}", f"give 1 to {smaller - 1}")
+    # A fixed first vector, so that results repeat.
+    left, values, right = svds(operator, k=n, v0=np.random.default_rng(0).standard_normal(smaller))
     order = np.argsort(values)[::-1]
     return left[:, order], np.asarray(values[order], np.float64), right[order]
-
-
-def _check_rank(operator: LinearOperator, n: int) -> None:
-    if n >= min(operator.shape):
-        raise InputError(
-            "n", n, f"an operator of shape {operator.shape}", f"give 1 to {min(operator.shape) - 1}"
-        )
-
-
-def _start(length: int) -> FloatArray:
-    """Return the solver's first vector: a fixed one, so that results repeat."""
-    return np.random.default_rng(0).standard_normal(length)
 
 
 class _Passes:
     """Sums over the positions of a corpus, each divided by their number."""
 
     def __init__(self, sequences: Sequences, vocab_size: int) -> None:
-        if isinstance(sequences, Iterator):
-            remedy = "give a list, or an object that can be read again"
-            raise InputError("sequences", sequences, "can be read only once", remedy)
+        check_repeatable(sequences)
         self.sequences, self.vocab_size = sequences, vocab_size
         self.n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
         if not self.n_pairs:

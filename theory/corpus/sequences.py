@@ -87,9 +87,14 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
     held: list[Tokens] = []
     n_held = 0
     for sequence in sequences:
-        tokens = np.asarray(sequence)
+        try:
+            tokens = np.asarray(sequence)
+        except ValueError:  # lists of unequal lengths
+            tokens = np.asarray(None)
         if tokens.ndim != 1 or (tokens.size and tokens.dtype.kind not in "iu"):
             raise InputError("sequences", sequence, "not a list of tokens", "give lists of whole numbers")
+        if tokens.size and tokens.dtype == np.uint64:  # whose common type with signed integers is a float
+            tokens = check_tokens("sequences", tokens, vocab_size)
         if tokens.size:
             held.append(tokens)
             n_held += len(tokens)
@@ -105,6 +110,13 @@ def _block(held: list[Tokens], vocab_size: int) -> Block:
     if tokens.min() < 0 or tokens.max() >= vocab_size:
         check_tokens("sequences", tokens, vocab_size)
     return Block(tokens, np.array([len(part) for part in held], np.int64))
+
+
+def check_repeatable(sequences: Sequences) -> None:
+    """Refuse sequences that can be read only once."""
+    if isinstance(sequences, Iterator):
+        remedy = "give a list, or an object that can be read again"
+        raise InputError("sequences", sequences, "can be read only once", remedy)
 
 
 def as_lists(sequences: Sequences, vocab_size: int) -> list[Tokens]:

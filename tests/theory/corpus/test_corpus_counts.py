@@ -18,6 +18,7 @@ from theory import (
     bigram_operator,
     context_operator,
     corpus_counts,
+    pair_counts,
     shuffled_tokens,
     token_label_matrix,
     top_singular,
@@ -60,6 +61,18 @@ def test_counts_and_operators_are_those_of_enumeration(corpus: list[list[int]]) 
     for token in np.flatnonzero(counts.inputs):
         row = expected.pairs[token]
         assert counts.label_distribution(int(token)) == pytest.approx(row / row.sum())
+
+
+@given(CORPORA)
+def test_the_types_of_integers_change_nothing(corpus: list[list[int]]) -> None:
+    """Nor does a mixture of them, where the common type of some is a float."""
+    types = (np.uint64, np.int64, np.uint8)
+    mixed = [np.array(s, types[k % 3]) for k, s in enumerate(corpus)]
+    assert same(corpus_counts(mixed, V), corpus_counts(corpus, V))
+    assert np.concatenate(shuffled_tokens(mixed, V, np.random.default_rng(0))).dtype.kind in "iu"
+    tokens, labels = np.array([p for s in corpus for p in itertools.pairwise(s)]).T
+    of_types = [pair_counts(tokens.astype(a), labels.astype(b), V) for a in types for b in types]
+    assert all(same(found, of_types[0]) for found in of_types)
 
 
 def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

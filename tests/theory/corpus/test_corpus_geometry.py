@@ -12,6 +12,7 @@ import pytest
 from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
+    InputError,
     corpus_counts,
     corpus_geometry,
     corpus_gram,
@@ -20,6 +21,7 @@ from theory import (
     frozen_flow,
     nearest_tokens,
     off_diagonal,
+    pair_counts,
 )
 from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
@@ -160,10 +162,30 @@ def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
 
 
 def test_a_small_row_is_a_row() -> None:
-    """Labels that differ from the mean by a thousandth; those that do not differ have no row."""
+    """Labels that differ from the mean by a thousandth."""
     pairs = [[0, 2]] * 500 + [[0, 3]] * 501 + [[1, 2]] * 501 + [[1, 3]] * 500
     counts = corpus_counts(pairs, 4)
     assert (np.diagonal(corpus_gram(counts, [0, 1], "marginal")) > 0).all()
     assert corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
-    same = corpus_counts([[0, 2], [0, 3], [1, 2], [1, 3]] * 50, 4)
-    assert (np.diagonal(corpus_gram(same, [0, 1], "marginal")) == 0).all()
+
+
+def test_a_row_of_rounding_is_none() -> None:
+    """Tokens of one label distribution do not differ from the mean, nor uniform labels from u."""
+    rng = np.random.default_rng(9)
+    for size in range(3, 23):
+        counts = np.outer(rng.integers(1, 9, size=3), rng.integers(1, 9, size=size))
+        inputs, labels = np.repeat(np.argwhere(counts), counts.ravel(), axis=0).T
+        alike = pair_counts(inputs, labels, size)
+        assert not np.diagonal(corpus_gram(alike, [0, 1, 2], "marginal")).any()
+        uniform = pair_counts(np.append(np.zeros(size, int), 1), np.append(np.arange(size), 0), size)
+        assert np.diagonal(corpus_gram(uniform, [0, 1])).astype(bool).tolist() == [False, True]
+
+
+def test_a_token_that_is_not_driven_has_no_time() -> None:
+    """The only input's labels are the mean."""
+    assert np.isnan(corpus_geometry([[0, 1]] * 40, 2, [0], "marginal").departs)
+
+
+def test_neighbours_need_a_corpus_that_can_be_read_twice() -> None:
+    with pytest.raises(InputError, match="only once"):
+        nearest_tokens(iter([[0, 1, 2]] * 50), V, 0, [1, 2])
