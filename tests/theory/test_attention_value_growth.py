@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from theory import find_derivation, theorem_2_terms
+from theory import Task, find_derivation, predict_value_growth, theorem_2_terms
 
 
 def anchors_over(n_keys):
@@ -46,3 +46,15 @@ def test_what_the_proof_leaves_out(n_keys):
     assert terms.memory_drive == pytest.approx(np.sqrt(1 / n_keys - 1 / 8), abs=1e-12)
     drive, half = shares @ (table - 1 / 8), (table[:3] - 1 / 8).mean(axis=0) / 2
     assert terms.memory_share == pytest.approx(np.linalg.norm(drive - half) / np.linalg.norm(drive))
+
+
+def test_an_anchor_that_is_not_driven_hides_no_other():
+    """Without the combinations that end in 12 no training sequence does."""
+    task = Task(
+        keys=range(20, 26), reasoning_anchors=[11, 12], memory_anchors=[1, 2], n_anchors=2, length=4,
+        vocab_size=60, held_out=[(11, 12), (12, 12)],
+    )  # fmt: skip
+    grown = predict_value_growth(task, form="exact", held_out=True)
+    assert np.linalg.norm(grown.direction) == pytest.approx(1)
+    assert np.isnan(grown.alignment[12])
+    assert grown.reasoning == grown.alignment[11] > 0

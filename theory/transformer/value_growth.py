@@ -53,18 +53,23 @@ class ValueGrowth:
 
     @property
     def reasoning(self) -> float:
-        """The mean absolute cosine over the reasoning anchors."""
-        return float(np.abs(self.alignment[list(self.task.reasoning_anchors)]).mean())
+        """The mean absolute cosine over the reasoning anchors whose embedding is driven."""
+        return _mean_size(self.alignment[list(self.task.reasoning_anchors)])
 
     @property
     def memory(self) -> float:
-        """The mean absolute cosine over the memory anchors."""
-        return float(np.abs(self.alignment[list(self.task.memory_anchors)]).mean())
+        """The mean absolute cosine over the memory anchors whose embedding is driven."""
+        return _mean_size(self.alignment[list(self.task.memory_anchors)])
 
     @property
     def selectivity(self) -> float:
         """``reasoning`` over ``memory``: Theorem 2 has it well above 1."""
         return self.reasoning / self.memory
+
+
+def _mean_size(cosines: FloatArray) -> float:
+    driven = np.abs(cosines[~np.isnan(cosines)])
+    return float(driven.mean()) if driven.size else float("nan")
 
 
 @checked
@@ -118,18 +123,16 @@ def predict_value_growth(
     """
     if not (task.reasoning_anchors and task.memory_anchors):
         raise InputError("task", [m.name for m in task.mappings], "only one kind of anchor", "give both")
-    distribution = (
-        marginal_distribution(task, held_out=held_out) if reference == "marginal" else 1 / task.vocab_size
-    )
+    uniform = reference == "uniform"
+    distribution = 1 / task.vocab_size if uniform else marginal_distribution(task, held_out=held_out)
     # The reference is subtracted before the rows are scaled: a distribution equal to it leaves exact zeros.
-    every = token_ratios(task, held_out=held_out)[:, None] * (
-        label_table(task, held_out=held_out) - distribution
-    )
+    ratios, table = token_ratios(task, held_out=held_out), label_table(task, held_out=held_out)
+    every = ratios[:, None] * (table - distribution)
     embedding = every if form == "paper" else last_position_drive(task, distribution, held_out)
     left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
     with np.errstate(invalid="ignore"):
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
-    sign = np.sign(alignment[list(task.reasoning_anchors)].sum()) or 1.0
+    sign = np.sign(np.nansum(alignment[list(task.reasoning_anchors)])) or 1.0
     return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
 
 
