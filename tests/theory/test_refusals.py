@@ -53,6 +53,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.token_ratio(PAPER, 200),
         lambda: theory.last_position_ratio(PAPER, 200),
         lambda: COUNTS.label_distribution(1),
+        lambda: COUNTS.label_distribution([0, 1]),
         lambda: theory.nearest_tokens(DOCUMENTS, 5, 3, [0, 1]),
         lambda: theory.label_table(
             Task(keys=range(50_000), reasoning_anchors=[50_001], n_anchors=1, length=2, vocab_size=200_000)
@@ -73,9 +74,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.build_construction(PAPER).last_row([[1, 2, 3]]),
         *(
             lambda s=s: theory.corpus_counts(s, 5)
-            for s in ([], [[1], [], [2]], [[0, 9]], [[0, -1]], [[0.5, 1]], "01")
+            for s in ([], [[1], [], [2]], [[0, 9]], [[0, -1]], [[0.5, 1]], "01", [[[0], [1, 2]]])
         ),
         lambda: theory.context_operator(iter([[0, 1]]), 5),
+        lambda: theory.corpus_associations([np.zeros(10**6, int)], 5),
         lambda: theory.corpus_geometry([[0, 1]] * 39, 5, [0]),
         lambda: theory.corpus_geometry([[0]] * 50, 5, [0]),
     ],
@@ -107,6 +109,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.eq14_embedding(task_of(Sum()), [1, 6]),
         lambda: theory.eq14_embedding(SHIFTED, [20, 1]),  # Renumbered, its anchors keep their labels.
         lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
+        lambda: theory.corpus_geometry(DOCUMENTS, 10**15, [0]),
     ],
     "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
@@ -174,12 +177,12 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "tolerance": [lambda: theory.smallest_init_rate(1.0, 200, 9)],
     "shares": [lambda: theory.theorem_2_terms(np.eye(2), [0.5, 0.6], [0], [1])],
     "p": [
-        lambda: theory.cliff_step(0.1, 2, 2),
         lambda: theory.cliff_sequence(0.1, 9, 8, 2),
         lambda: theory.mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2),
     ],
+    "q": [lambda: theory.cliff_step(0.1, 2, 2), lambda: theory.is_cliff([], 1, 1)],
     "sequence": [lambda: theory.is_cliff(np.zeros((2, 9)), 1, 2)],
-    "length": [lambda: theory.printed_conditions(2, 2)],
+    "length": [lambda: theory.printed_conditions(2, 2), lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1)],
     # Matrices of a corpus.
     "operator": [lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4097)))],
     "n": [lambda: theory.top_singular(theory.bigram_operator(COUNTS), 4)],

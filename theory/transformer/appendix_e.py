@@ -33,10 +33,11 @@ def printed_logits(
     Parameters
     ----------
     length, p, q : int
-        L, the key's position from 1, and the number of anchors.
+        L, at least p + q; the key's position from 1; and the number of anchors.
     strength, alignment : float
         s = λ̃² μ and t = ‖w_a‖ cos(v, w_a)/λ̃.
     """
+    _check(length, p + q - 1)
     j = np.arange(1, length + 1)
     seen = np.clip(j - p, 0, q)
     own = np.where((j > p) & (j <= p + q), j * alignment, 0.0)
@@ -76,7 +77,7 @@ def printed_conditions(length: Size, q: Size) -> PrintedConditions:
     """Return the numbers of conditions (44)-(47) for one L and q.
 
     (45) and (46) bound the same expression, from above by C_M and from below by C_m. C_m is the larger one
-    except at L = 3, q = 1, so that the two contradict one another.
+    except at q = 1 and L = 2 or 3, so that the two contradict one another.
     """
     _check(length, q)
     angle = np.pi / length
@@ -85,9 +86,8 @@ def printed_conditions(length: Size, q: Size) -> PrintedConditions:
     upper = np.hypot(half, slope) * np.cos((length - 1) * angle - phase)
     p = np.arange(1, length - q + 1)
     lower = (2 * np.sin((2 * p + q) * angle / 2) * np.sin(q * angle / 2)).max()
-    return PrintedConditions(
-        float(q), float(upper), float(lower), float(length**2 * (1 + np.cos(angle)) / q**2)
-    )
+    strength = length**2 * (1 + np.cos(angle)) / q**2
+    return PrintedConditions(float(q), float(upper), float(lower), float(strength))
 
 
 @checked
@@ -105,7 +105,8 @@ def printed_violation(length: Size, q: Size) -> float:
     Returns
     -------
     float
-        τ; 0 only at L = q + 1, where p = 1 is the only key position.
+        τ; 0 only at L = q + 1, where p = 1 is the only key position, and at L = 3, q = 1. The position before
+        p = 1 is taken to be that of the half circle, l_0 = −1.
     """
     _check(length, q)
     angle, rows, limits = np.pi / length, [], []

@@ -21,11 +21,11 @@ from theory.errors import InputError
 def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatArray, " {length}"]:
     r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
 
-    It climbs by δ = ``cliff_step(mass, length, q)`` to 0 at p, stays there up to p+q, and is −pδ after, δ
-    below its first entry.
+    It climbs by δ = ``cliff_step(mass, length, q)``, or by 1 where that is 0, to 0 at p, stays there up to
+    p+q, and is −pδ after, δ below its first entry.
     """
     _check_window(length, p, q)
-    step = cliff_step(mass, length, q)
+    step = cliff_step(mass, length, q) or 1.0
     position = np.arange(1, length + 1)
     return np.where(position <= p, step * (position - p), np.where(position <= p + q, 0.0, -step * p))
 
@@ -36,8 +36,8 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
 
     Outside the window a δ-cliff has L − q − 1 positions, each at least δ below the q + 1 of the window: the
     softmax mass there is at most :math:`(L-q-1)e^{-\delta}/(q+1)`, and the δ that makes this ``mass`` is
-    returned (0 if the window is the whole sequence). The lemma asserts that a δ exists; this is one, and
-    it bounds the sum over the positions, not only each of them.
+    returned, or 0 where any δ keeps to it. The lemma asserts that a δ exists; this is one, and it bounds the
+    sum over the positions, not only each of them.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def mass_outside(
         The number of anchors.
     """
     values = np.asarray(logits, dtype=np.float64)
-    first = np.asarray(p)
+    first = np.asarray(p, np.int64)
     if first.size == 0 or first.shape != values.shape[:-1]:
         problem = f"not one position for each row of {values.shape}"
         raise InputError("p", first.shape, problem, "give one for each row")
@@ -119,7 +119,8 @@ def mass_outside(
 
 
 def _check_window(length: int, p: int, q: int) -> None:
-    if q < 1:
-        raise InputError("q", q, "a window needs an anchor", "give q >= 1")
+    if not 1 <= q < length:
+        problem = f"not a number of anchors beside the key in {length} positions"
+        raise InputError("q", q, problem, "give at least 1, and fewer than positions")
     if not 1 <= p <= length - q:
         raise InputError("p", p, f"not a key position of a sequence of {length}", f"give 1..{length - q}")

@@ -18,15 +18,7 @@ from theory.checked import Rate, Size, check_tokens, checked, checked_fields
 from theory.errors import InputError, check_memory
 from theory.flows.network import TANH, ActivationLike, as_activation
 
-_SHAPES = {
-    "W_emb": "dd",
-    "W_Q": "dk",
-    "W_K": "dk",
-    "W_V": "dk",
-    "W_O": "kd",
-    "W_f1": "df",
-    "W_f2": "fd",
-}
+_SHAPES = {"W_emb": "dd", "W_Q": "dk", "W_K": "dk", "W_V": "dk", "W_O": "kd", "W_f1": "df", "W_f2": "fd"}
 
 
 @checked_fields
