@@ -69,6 +69,11 @@ def test_each_part_of_the_definitions_matters():
         assert is_cliff(bad, 3, 2) is printed
 
 
+def test_the_smallest_mass_has_a_cliff():
+    assert is_cliff(cliff_sequence(5e-324, 9, 3, 2), 3, 2)
+    assert mass_outside(cliff_sequence(1e-300, 9, 3, 2), 3, 2) == pytest.approx(0, abs=1e-300)
+
+
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
 def test_the_window_ends_where_it_ends_in_any_integer_type(kind):
     assert mass_outside(np.zeros(300), kind(120), 140) == pytest.approx(1 - 141 / 300)

@@ -48,7 +48,7 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
     """
     _check_window(length, 1, q)
     outside = length - q - 1
-    return max(0.0, math.log(outside / ((q + 1) * mass))) if outside else 0.0
+    return max(0.0, math.log(outside / (q + 1)) - math.log(mass)) if outside else 0.0
 
 
 @checked
