@@ -12,9 +12,10 @@ import inspect
 import itertools
 import math
 import numbers
+import operator
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, cast
 
@@ -251,13 +252,14 @@ def _each(check: Check, argument: str, value: Any) -> Any:
     is_scalar = isinstance(value, np.ndarray) and not value.ndim
     if is_scalar or not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
         raise InputError(argument, value, "not a list", "give a list, a tuple or a range")
-    if isinstance(value, Sized) and len(value) > MOST_ITEMS:
+    items = list(itertools.islice(value, MOST_ITEMS + 1))
+    if len(items) > MOST_ITEMS:
         raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")
     # The function gets what was read: an iterator can be read only once, and an array has no truth value.
-    items = value if isinstance(value, Sequence) else list(itertools.islice(value, MOST_ITEMS))
-    for item in items:
-        check(argument, item)
-    return items
+    read = [check(argument, item) for item in items]
+    if isinstance(value, Sequence) and all(map(operator.is_, items, read)):
+        return value
+    return tuple(read) if isinstance(value, tuple) else read
 
 
 def _exactly(checks: list[Check], argument: str, value: Any) -> Any:
@@ -291,7 +293,7 @@ def _text(argument: str, value: Any) -> Any:
 def _truth(argument: str, value: Any) -> Any:
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(argument, value, "neither True nor False", "give one of the two")
-    return value
+    return bool(value)
 
 
 _SCALARS: dict[Any, Check] = {int: as_integer, float: _number, bool: _truth, str: _text, Any: _anything}

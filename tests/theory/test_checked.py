@@ -117,3 +117,27 @@ def test_what_is_read_is_what_the_function_gets():
 @pytest.mark.parametrize("remedy", ["make them: anchorflow study x --run", "or: anchorflow train x; or wait"])
 def test_no_full_stop_is_copied_with_a_command(remedy):
     assert str(InputError("n", 1, "wrong", remedy)).endswith(remedy + "." * ("wait" in remedy))
+
+
+def test_what_is_in_a_list_is_read_as_it_would_be_alone():
+    @checked
+    def function(lists: Iterable[Iterable[int]], numbers: Sequence[float] = (), flag: bool = False) -> Any:
+        return lists, numbers, flag
+
+    found = function((iter(row) for row in [(1, 2), (3,)]), (np.float32(1), 2), np.True_)
+    assert found == ([[1, 2], [3]], (1.0, 2.0), True)
+    assert [type(each) for each in (*found[1], found[2])] == [float, float, bool]
+    given = [(1, 2), range(3)]
+    assert function(given)[0] is given
+
+
+@pytest.mark.parametrize("items", [[0, 1, 2], iter(range(3)), np.arange(3), {0, 1, 2}, range(10**20)])
+def test_no_list_is_cut_where_it_is_too_long(items, monkeypatch):
+    @checked
+    def function(items: Iterable[int]) -> Any:
+        return items
+
+    monkeypatch.setattr("theory.checked.MOST_ITEMS", 2)
+    with pytest.raises(InputError, match="too many items"):
+        function(items)
+    assert function(iter(range(2))) == [0, 1]
