@@ -43,7 +43,7 @@ def in_file(path: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.argument == "file" or str(path) in error.argument:
+        if error.argument == "file" or f"{path}: " in error.argument:
             raise
         named = f"{path}: {error.argument}"
         raise type(error)(named, error.value, error.problem, error.remedy) from error.__cause__
@@ -93,8 +93,11 @@ class IntegrationError(RuntimeError):
     """An integrator gave up; the message gives its reason, the time reached and a remedy."""
 
     def __init__(self, flow: str, message: str, time: float, remedy: str) -> None:
-        self.flow, self.time, self.remedy = flow, time, remedy
-        super().__init__(f"{flow} stopped at t = {time:.6g}: {message} {remedy}.")
+        self.flow, self.message, self.time, self.remedy = flow, message, time, remedy
+        super().__init__(flow, message, time, remedy)
+
+    def __str__(self) -> str:
+        return f"{self.flow} stopped at t = {self.time:.6g}: {self.message} {self.remedy}."
 
 
 @functools.cache

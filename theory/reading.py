@@ -21,7 +21,10 @@ def as_path(argument: str, value: PathLike) -> Path:
     """Return a path; every public function that takes one reads it here."""
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise InputError(argument, value, "not a path", "give a name, as a string or a pathlib.Path")
-    return Path(value).expanduser()
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise InputError(argument, value, "no home folder of that name", "write the whole path") from None
 
 
 def is_folder(path: PathLike) -> bool:

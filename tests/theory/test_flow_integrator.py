@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -78,6 +79,8 @@ def test_a_singularity_met_unawares_is_reported_with_time_and_remedy(method):
     ):
         integrate("square", field, initial, np.array([0.0, 2.0]), solver, Recorder(("W1",), None, ()))
     assert caught.value.time == pytest.approx(1.0, abs=1e-3)
+    # Errors travel between processes.
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_the_drift_of_a_balance_is_its_change_over_the_norms_of_its_parts() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from theory import InputError
-from theory.reading import DEEPEST, is_file, is_folder, load_json, load_toml
+from theory import InputError, Task
+from theory.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
 from theory.task.task import task_from_dict
 
 
@@ -80,3 +80,18 @@ def test_a_name_that_no_system_allows_names_nothing(tmp_path: Path) -> None:
         assert not is_file(tmp_path / name)
         assert not is_folder(tmp_path / name)
     assert (is_file(tmp_path / "file"), is_folder(tmp_path)) == (True, True)
+
+
+def test_a_home_folder_of_nobody_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^out = "):
+        as_path("out", "~no-such-user/runs")
+    assert as_path("out", "~/runs") == Path.home() / "runs"
+
+
+def test_a_file_is_named_in_a_refusal_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "e").write_text("keys = [1]\nn_anchors = 0\nlength = 2\nvocab_size = 9\nmemory_anchors = [2]")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^e: n_anchors = 0: "):
+        Task.from_toml(Path("e"))
