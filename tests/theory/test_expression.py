@@ -92,6 +92,10 @@ def test_nothing_wraps_around_and_a_side_that_is_not_taken_is_not_evaluated(text
     assert found.tolist() == [python_value(text, names) for names in ROWS]
 
 
+def test_a_comment_ends_with_its_line() -> None:
+    assert Expression("key # the key\n + a1 # and (an anchor").text == "key + a1"
+
+
 def test_limits_of_length_and_depth_are_exact() -> None:
     for make, most in (
         (lambda n: "min(key, " + "1" * 15 + ", a1" * 100 + ", " + " " * (n - 428) + "2)", MAX_LENGTH),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import theory
 from tests.theory.large_task import LARGE
-from theory import Task
+from theory import Expression, Mapping, Task
 
 Record = Callable[..., None]
 
@@ -40,6 +41,19 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     assert exact[exact > 0].min() < 1e-190
     np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=0)
     record_error("eq. 22", np.abs(floats - exact).max())
+
+
+@pytest.mark.parametrize("q", [15, 16, 20])
+def test_exact_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
+    rule = Expression("(key + total) % 3")
+    options: Any = {"keys": range(50, 90), "n_anchors": q, "length": q + 2, "vocab_size": 97}
+    task = Task(mappings=[Mapping(range(1, 21), rule, held_out=[(3,) * q])], **options)
+    for held_out in (False, True, np.False_, np.True_):
+        for token in (3, 50):
+            exact = theory.label_distribution(task, token, held_out=held_out, exact=True)
+            assert sum(exact) == 1
+            found = theory.label_distribution(task, token, held_out=held_out)
+            np.testing.assert_allclose(found, [float(p) for p in exact], rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("length", [3, 4])

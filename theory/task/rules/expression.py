@@ -58,12 +58,7 @@ class Expression(Deterministic):
         pairs = () if table is None else shift_table(table)
         root = parse(text, dict(pairs))
         # Names of functions are names to the parser too.
-        names = {node.id for node in ast.walk(root) if isinstance(node, ast.Name)} - {
-            "min",
-            "max",
-            "abs",
-            "g",
-        }
+        names = (node.id for node in ast.walk(root) if isinstance(node, ast.Name))
         object.__setattr__(self, "text", ast.unparse(root))
         object.__setattr__(self, "table", pairs)
         object.__setattr__(self, "_root", root)
@@ -115,7 +110,8 @@ class Expression(Deterministic):
             values = self._values({"key": keys, "total": np.full(len(keys), totals.low + offset)})
             labels, times = np.unique(values, return_counts=True)
             domain.check_labels(int(labels[0]), int(labels[-1]))
-            counts[labels] += times * totals.weights[offset]
+            # In exact numbers a product with the integers of np.unique would wrap around.
+            counts[labels] += times.astype(counts.dtype) * totals.weights[offset]
         return Measure(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
 
     def _values(self, names: dict[str, IntArray]) -> IntArray:
