@@ -60,6 +60,8 @@ def test_labels_of_sequences_follow_the_rule_or_the_drawn_table(task: Task, seed
     tables = theory.draw_tables(task, np.random.default_rng(seed))
     labels = theory.labels_of(task, population, tables)
     assert len({tuple(row) for row in population.sequences.tolist()}) == len(population)
+    nested = [None if table is None else table.tolist() for table in tables]
+    np.testing.assert_array_equal(theory.labels_of(task, population, nested), labels)
     drawn: dict[Any, set[int]] = {}
     for sequence, label, held_out in zip(
         population.sequences.tolist(), labels.tolist(), population.held_out, strict=True

@@ -14,7 +14,7 @@ from scipy.special import stdtr
 
 import theory
 from tests.theory.any_rule import RULES, task_of, tasks
-from theory import Mapping, Sum, Task, TooManyEntriesError
+from theory import Expression, Mapping, Sum, Task, TooManyEntriesError
 
 
 @given(arrays(np.int64, (7, 3), elements=st.integers(0, 9)), arrays(np.int64, 7, elements=st.integers(0, 9)))
@@ -112,6 +112,25 @@ def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> 
     )
     exact = theory.label_distribution(task, 1, held_out=True)
     assert np.abs((found.shares - exact) / found.standard_error).max() < 4.5
+
+
+def test_the_one_combination_of_an_anchor_that_is_not_held_out_is_drawn() -> None:
+    """One of 799: too rare to be drawn by a recursion, and pairs too many to enumerate."""
+    held = {c for b in range(1, 401) for c in ((1, b), (b, 1))} - {(1, 7)}
+    mapping = Mapping(range(1, 401), Expression("(key + a1 * a2) % 97"), held_out=held)
+    task = Task(keys=range(500, 570), n_anchors=2, length=3, vocab_size=600, mappings=[mapping])
+    found = theory.sample_label_distribution(task, 1, np.random.default_rng(0), n_samples=20, held_out=True)
+    assert np.isin(np.flatnonzero(found.shares), [(key + 7) % 97 for key in task.keys]).all()
+
+
+def test_a_long_sequence_of_two_keys_is_reduced() -> None:
+    """The orders of 1100 tokens are more than any float can count."""
+    task = Task(keys=[5, 6], memory_anchors=[1], n_anchors=1, length=1101, vocab_size=10)
+    population = theory.count_population(task)
+    assert population.weights.sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(
+        population.token_label_matrix(), theory.expected_token_label_matrix(task), atol=1e-9
+    )
 
 
 @pytest.mark.statistical

@@ -22,7 +22,7 @@ from theory.checked import Size, checked
 from theory.display import Shown
 from theory.errors import InputError
 from theory.labels.matrices import check_sample
-from theory.task.domain import Selection
+from theory.task.domain import Selection, magnitude
 from theory.task.population import check_tables, population_size
 from theory.task.rule import one_hot
 from theory.task.task import Mapping, Task
@@ -126,7 +126,7 @@ def count_population(
             if table is None
             else one_hot(np.asarray(table), task.vocab_size)
         )
-        distributions.append(_mean_over_orders(entry, inverse, len(bags)))
+        distributions.append(_mean_over_orders(entry, inverse))
         orders = np.bincount(inverse).astype(np.float64)
         masses.append((orders * ~held_out, orders * held_out))
     # The label follows from one of the m exchangeable key tokens, each the key equally often.
@@ -167,12 +167,12 @@ def _check_size(task: Task) -> None:
     distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
     table = len(task.keys) * max(task.n_combinations(x) for x in task.mappings)
     if max(distinct, table) * task.vocab_size > _MAX_ENTRIES:
-        size = f"{population_size(task):.3g} sequences"
+        size = f"{magnitude(population_size(task))} sequences"
         raise _too_large("task", f"length {task.length}", size, distinct, task.vocab_size)
 
 
-def _too_large(argument: str, value: object, size: str, distinct: int, d: int) -> InputError:
-    problem = f"{size} with {distinct:.3g} distinct token counts over {d} tokens are too many to enumerate"
+def _too_large(argument: str, value: object, size: str, n: int, d: int) -> InputError:
+    problem = f"{size} with {magnitude(n)} distinct token counts over {d} tokens are too many to enumerate"
     return InputError(argument, value, problem, "use linearised_flow, whose cost does not depend on them")
 
 
@@ -186,7 +186,7 @@ def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:
     for row, bag in enumerate(bags):
         present, times = np.unique(bag, return_counts=True)
         counts[row, keys[present]] = times
-        shares[row] = factorial(m) / prod(factorial(int(t)) for t in times) / n_keys**m
+        shares[row] = factorial(m) / (prod(factorial(int(t)) for t in times) * n_keys**m)
     return counts, shares
 
 
@@ -202,10 +202,10 @@ def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np
     return bags[:, :-1], bags[:, -1] == 1, inverse.reshape(-1)
 
 
-def _mean_over_orders(distributions: FloatArray, inverse: IntArray, n_rows: int) -> FloatArray:
-    """Return the mean distribution over the orders of each anchor bag, shape (N_Z, n_rows, d)."""
-    belongs = np.arange(n_rows)[:, None] == inverse
-    return np.asarray((belongs / belongs.sum(axis=1, keepdims=True)) @ distributions)
+def _mean_over_orders(distributions: FloatArray, inverse: IntArray) -> FloatArray:
+    """Return the mean distribution over the orders of each anchor bag, shape (N_Z, n_bags, d)."""
+    orders, by_bag = np.bincount(inverse), distributions[:, np.argsort(inverse, kind="stable")]
+    return np.asarray(np.add.reduceat(by_bag, np.cumsum(orders) - orders, axis=1) / orders[:, None])
 
 
 def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:

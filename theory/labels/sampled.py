@@ -126,12 +126,18 @@ class _Draw:
         if held_out and (domain.n_combinations <= n or (scarce and domain.is_enumerable)):
             weights = domain.times(Selection(anchor, held_out=held_out))
             return domain.combinations()[self.rng.choice(len(weights), size=n, p=weights / weights.sum())]
-        # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.
+        drawn = self._any_combinations(domain, n, anchor)
+        for row in range(n) if held_out else ():
+            while tuple(drawn[row].tolist()) in held_out:
+                drawn[row] = self._any_combinations(domain, 1, anchor)[0]
+        return drawn
+
+    def _any_combinations(self, domain: Domain, n: int, anchor: int | None) -> IntArray:
+        """Draw combinations as if none were held out."""
         drawn = self.rng.choice(np.array(domain.anchors), size=(n, domain.n_anchors))
         if anchor is not None:
+            # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.
             drawn[np.arange(n), self.rng.integers(domain.n_anchors, size=n)] = anchor
-        for row in np.flatnonzero([tuple(c) in held_out for c in drawn.tolist()]) if held_out else ():
-            drawn[row] = self._combinations(domain, mapping, 1, anchor)[0]
         return drawn
 
 

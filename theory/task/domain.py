@@ -135,8 +135,8 @@ class Domain:
             raise TooManyEntriesError(
                 "task",
                 f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}",
-                f"a rule without a closed form needs {_magnitude(self.n_entries)} evaluations, and the limit "
-                f"is {_magnitude(MAX_ENTRIES)}",
+                f"a rule without a closed form needs {magnitude(self.n_entries)} evaluations, and the limit "
+                f"is {magnitude(MAX_ENTRIES)}",
                 "use sample_label_distribution, or fewer keys or anchors",
             )
 
@@ -175,6 +175,6 @@ def _total_distribution(
     return remaining if exact else remaining.as_float()
 
 
-def _magnitude(count: int) -> str:
+def magnitude(count: int) -> str:
     """Return an integer to three digits; it may be larger than any float."""
     return f"{count:.3g}" if count < 10**300 else f"10^{int(count.bit_length() * 0.30103)}"

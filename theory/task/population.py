@@ -12,6 +12,7 @@ from theory.arrays import Bool, BoolArray, Int64, IntArray
 from theory.checked import check_tokens, checked
 from theory.display import Shown
 from theory.errors import InputError
+from theory.task.domain import magnitude
 from theory.task.task import Task
 
 _MAX_SEQUENCES = 5_000_000
@@ -65,7 +66,7 @@ def check_population(task: Task) -> None:
     """Refuse a task with more than five million sequences."""
     size = population_size(task)
     if size > _MAX_SEQUENCES:
-        problem, remedy = f"its population has {size:.3g} sequences", 'draw a sample (data.source = "draw")'
+        problem, remedy = f"its population has {magnitude(size)} sequences", 'draw a sample (data.source = "draw")'
         raise InputError("task", f"length {task.length}", problem, remedy)
 
 
@@ -136,7 +137,7 @@ def labels_of(
         rows = population.mapping == index
         key, combination = population.key[rows], population.combination[rows]
         if table is not None:
-            labels[rows] = table[key, combination]
+            labels[rows] = np.asarray(table)[key, combination]
         elif mapping.is_table:
             remedy = "draw them with draw_tables(task, rng)"
             raise InputError("tables", mapping.name, "no table for it", remedy)
