@@ -56,6 +56,10 @@ def test_components_keep_distances_and_order_by_variance(rows: Any) -> None:
     largest = found.coordinates[np.abs(found.coordinates).argmax(axis=0), range(4)]
     assert (largest >= 0).all()
     np.testing.assert_array_equal(principal_components(rows).coordinates, found.coordinates[:, :2])
+    for scale in (1e-200, 1e200):
+        np.testing.assert_allclose(
+            principal_components(rows * scale, 4).explained, found.explained, atol=1e-9
+        )
 
 
 def test_eq14_as_printed() -> None:

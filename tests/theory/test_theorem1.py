@@ -1,5 +1,7 @@
 """Theorem 1: computed constants, the normal shape, and the real exponents behind bound (13)."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,6 +69,15 @@ def test_constants_are_the_moments_of_the_label_distribution(keys, shifts, q):
         assert shape.sigma_P**2 == pytest.approx(variance, rel=1e-10)
         assert shape.skewness == pytest.approx(distribution @ centred**3 / variance**1.5, abs=1e-9)
         assert shape.excess_kurtosis == pytest.approx(distribution @ centred**4 / variance**2 - 3, abs=1e-9)
+
+
+@pytest.mark.parametrize("most", [0.01, 1e-6])
+def test_the_vocabulary_that_a_refusal_asks_for_is_large_enough(most):
+    options = {"keys": range(221, 321), "reasoning_anchors": range(11, 21), "n_anchors": 2, "length": 3}
+    with pytest.raises(theory.InputError, match="vocab_size = 361") as refusal:
+        theory.gaussian_shape(Task(vocab_size=361, **options), 11, max_lost_mass=most)
+    last = int(re.search(r"hold \d+\.\.(\d+)", str(refusal.value))[1])
+    theory.gaussian_shape(Task(vocab_size=last + 1, **options), 11, max_lost_mass=most)
 
 
 def test_label_law_embedding_is_a_step_along_the_printed_flow():

@@ -97,6 +97,6 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
     coordinates = (left * sizes)[:, :n_components]
     largest = np.abs(coordinates).argmax(axis=0)
     signs = np.where(coordinates[largest, np.arange(n_components)] < 0, -1.0, 1.0)
-    total = (sizes**2).sum()
-    explained = sizes[:n_components] ** 2 / (total if total > 0 else np.nan)
-    return PrincipalComponents(coordinates * signs, explained)
+    # Scaled as in ``unit_rows``.
+    squares = (sizes / (sizes[0] if sizes[0] > 0 else np.nan)) ** 2
+    return PrincipalComponents(coordinates * signs, squares[:n_components] / squares.sum())

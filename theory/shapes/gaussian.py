@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.checked import Rate, Share, check_tokens, checked
@@ -113,7 +113,8 @@ def gaussian_shape(
     if lost > max_lost_mass:
         normal = f"mean {mu:.1f}, deviation {sigma:.1f}"
         problem = f"cuts off {lost:.2g} of the normal of anchor {anchor} ({normal})"
-        remedy = f"let 0..vocab_size − 1 hold {mu - 2.6 * sigma:.0f}..{mu + 2.6 * sigma:.0f}, or use "
+        reach = -sigma * float(ndtri(max_lost_mass / 2))
+        remedy = f"let 0..vocab_size − 1 hold {mu - reach:.0f}..{mu + reach:.0f}, or use "
         remedy += "label_distribution, which needs no normal"
         raise InputError("vocab_size", task.vocab_size, problem, remedy)
     C1 = learning_rate * token_ratio(task, anchor) / task.length

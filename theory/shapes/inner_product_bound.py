@@ -92,7 +92,7 @@ def inner_product_bound(
         If the anchors do not share a mapping that adds, or the vocabulary is too small for the normal.
     """
     if len({id(task.mapping_of(s)) for s in anchors}) != 1:
-        remedy = f"choose from {list(task.reasoning_anchors)}"
+        remedy = f"choose from {list(task.additive_anchors)}, of one mapping"
         raise InputError("anchors", list(anchors), "not of one mapping", remedy)
     shapes = [
         gaussian_shape(task, s, learning_rate=learning_rate, max_lost_mass=max_lost_mass) for s in anchors

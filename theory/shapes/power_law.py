@@ -51,8 +51,9 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
         raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
     centred = log_x - log_x.mean()
     spread = float(centred @ centred)
-    if spread == 0:
-        raise InputError("x", float(np.exp(log_x[0])), "the same for all points", "vary it")
+    # Their rounded mean may differ from equal numbers.
+    if np.ptp(log_x) == 0:
+        raise InputError("x", float(np.asarray(x)[0]), "the same for all points", "vary it")
     slope = float(centred @ log_y) / spread
     residual, freedom = log_y - log_y.mean() - slope * centred, len(log_x) - 2
     half = float(stdtrit(freedom, (1 + level) / 2)) * (float(residual @ residual) / freedom / spread) ** 0.5
