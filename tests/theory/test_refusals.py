@@ -59,6 +59,14 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
             Task(keys=range(50_000), reasoning_anchors=[50_001], n_anchors=1, length=2, vocab_size=200_000)
         ),
     ],
+    "vocab_size": [
+        lambda: theory.token_label_counts([[0]], [0], 10**6),
+        lambda: theory.token_label_matrix([[0]], [0], 10**6),
+        lambda: theory.cooccurrence_matrix([[0]], 10**18),
+        lambda: theory.expected_cooccurrence(
+            Task(keys=[5], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10**6)
+        ),
+    ],
     "role": [lambda: theory.label_distribution(PAPER, 1, role="anker")],
     "labels": [
         lambda: theory.token_label_matrix([[1, 2]], [1, 2], 20),
@@ -83,13 +91,16 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "task": [
         lambda: theory.count_population(PAPER),
+        # More sequences than any float can count.
+        lambda: theory.count_population(Task.paper(length=200)),
+        lambda: theory.enumerate_population(Task.paper(length=200)),
         lambda: theory.gaussian_shape(ONE_LABEL, 1),
         lambda: theory.predict_value_growth(MEMORY),
         lambda: theory.build_construction(MEMORY),
     ],
     "tables": [lambda: theory.count_population(small_task(), [np.zeros((5, 3), int), None])],
     "anchor": [
-        lambda: theory.finite_sample_cosine(PAPER, 25, 25),
+        *(lambda s=s: theory.finite_sample_cosine(PAPER, s, 11) for s in (25, 200)),
         lambda: theory.gaussian_shape(PAPER, 5),
         lambda: theory.gaussian_shape(task_of(RULES["modular"]), 1),
     ],
@@ -102,6 +113,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "other": [
         lambda: theory.cosine_matrix([[1.0, 2.0]], [[1.0]]),
         lambda: COUNTS + theory.corpus_counts([[0, 1]], 5),
+        *(lambda s=s: theory.finite_sample_cosine(PAPER, 11, s) for s in (25, 200)),
     ],
     "matrix": [lambda: theory.off_diagonal(np.ones((2, 3)))],
     "n_components": [lambda: theory.principal_components(np.eye(3), 4)],
@@ -113,7 +125,15 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
-    "x": [lambda: theory.fit_exponent([1, 2], [1, 2]), lambda: theory.fit_exponent([2, 2, 2], [1, 2, 3])],
+    "x": [
+        lambda: theory.fit_exponent([1, 2], [1, 2]),
+        # The mean of equal logarithms may differ from them in the last bit.
+        *(
+            lambda x=x, n=n: theory.fit_exponent([x] * n, range(1, n + 1))
+            for x in (2, 5, 7)
+            for n in (3, 5, 7)
+        ),
+    ],
     "y": [lambda: theory.fit_exponent([1, 2, 3], [1, 0, 2]), lambda: theory.fit_exponent([1, 2, 3], [1, 2])],
     "init_rate, rng": [lambda: theory.gaussian_embedding(PAPER, [15], init_rate=0.8)],
     "exact": [lambda: theory.inner_product_difference(np.zeros((2, 3)), np.zeros((2, 4)))],

@@ -14,7 +14,7 @@ import numpy as np
 
 from theory.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.checked import check_tokens, checked
-from theory.errors import InputError, check_memory
+from theory.errors import check_memory
 from theory.task.domain import Selection
 from theory.task.measure import Array
 from theory.task.task import Mapping, Task
@@ -105,9 +105,7 @@ def token_ratio(
 
     The ratios of all tokens sum to L. Parameters are those of ``label_distribution``.
     """
-    if not 0 <= token < task.vocab_size:
-        problem = f"outside the vocabulary 0..{task.vocab_size - 1}"
-        raise InputError("token", token, problem, "give a token of the task")
+    check_tokens("token", token, task.vocab_size)
     ratio = Fraction(0)
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):

@@ -65,6 +65,10 @@ def finite_sample_cosine(
     held_out : bool, optional
         True: a training set, without the held-out combinations. The sums above then run over the others.
     """
+    for argument, token in (("anchor", anchor), ("other", other)):
+        if task.mapping_of(token) is None:
+            remedy = f"choose one of {list(task.anchors)}"
+            raise InputError(argument, token, "not an anchor of the task", remedy)
     k = _per_combination(task, n_sequences, held_out)
     distributions = [
         label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in (anchor, other)
@@ -88,10 +92,6 @@ def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> flo
 
 def _covariance(task: Task, a: int, b: int, k: float, held_out: bool) -> float:
     """Return E⟨P̂^a − P^a, P̂^b − P^b⟩; zero between anchors of different mappings."""
-    for token in (a, b):
-        if task.mapping_of(token) is None:
-            remedy = f"choose one of {list(task.anchors)}"
-            raise InputError("anchor", token, "not an anchor of the task", remedy)
     mapping = task.mapping_of(a)
     if mapping is None or mapping is not task.mapping_of(b):
         return 0.0
