@@ -182,7 +182,7 @@ def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
         if (spare if open_end is None else spare < 0) or any(
             (int(name) if name.isdigit() else sizes.setdefault(name, n)) != n for name, n in named
         ):
-            wanted = ", ".join(str(sizes.get(name, name)) for name in names)
+            wanted = ", ".join(str(sizes.get(name, name.strip("{}"))) for name in names)
             raise InputError(argument, value, "of the wrong shape", f"give shape ({wanted})")
 
 

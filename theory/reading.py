@@ -84,7 +84,7 @@ def read_text(path: Path) -> str:
     if len(content) > LARGEST_FILE:
         raise _refused(path, f"larger than {LARGEST_FILE // 2**20} MiB", "give a file of settings")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")  # Some editors write a mark before the text.
     except UnicodeDecodeError as error:
         raise _refused(
             path, f"not text in UTF-8 ({error.reason} at byte {error.start})", "save it as UTF-8"

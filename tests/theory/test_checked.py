@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 
-from theory import InputError, Task
+from theory import InputError, Task, label_distribution_embedding
 from theory.arrays import ArrayLike, Float64, Integer, Real
 from theory.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
 
@@ -53,6 +53,8 @@ def test_an_array_that_may_be_missing_or_a_number_is_held_only_as_an_array():
     assert function() == function([1.0]) == function([1.0], 3) == function(b=np.array(3)) == 1
     with pytest.raises(InputError, match="a = "):
         function([[1.0]])
+    with pytest.raises(InputError, match=r"give shape \(task.vocab_size, k\)"):
+        label_distribution_embedding(Task.paper(), [11], W=[1.0])
 
 
 NAN, INF = float("nan"), float("inf")

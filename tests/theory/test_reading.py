@@ -82,6 +82,12 @@ def test_a_name_that_no_system_allows_names_nothing(tmp_path: Path) -> None:
     assert (is_file(tmp_path / "file"), is_folder(tmp_path)) == (True, True)
 
 
+def test_the_mark_that_some_editors_put_before_a_text_is_passed_over(tmp_path: Path) -> None:
+    for load, text in ((load_json, '{"a": 1}'), (load_toml, "a = 1")):
+        (tmp_path / "file").write_text(text, encoding="utf-8-sig")
+        assert load(tmp_path / "file") == {"a": 1}
+
+
 def test_a_home_folder_of_nobody_is_refused() -> None:
     with pytest.raises(InputError, match=r"^out = "):
         as_path("out", "~no-such-user/runs")

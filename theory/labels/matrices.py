@@ -125,8 +125,7 @@ def token_label_matrix(
     r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (eq. 5; eq. 4 for finite data).
 
     Every sequence counts as often as it holds s. Parameters and errors are those of
-    ``token_label_counts``; the result has shape (vocab_size, vocab_size), float64, and its rows sum
-    to zero.
+    ``token_label_counts``. The rows sum to zero.
     """
     _check_square(vocab_size, 3)
     return matrix_of_counts(token_label_counts(sequences, labels, vocab_size), len(np.asarray(labels)))

@@ -97,6 +97,5 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
     coordinates = (left * sizes)[:, :n_components]
     largest = np.abs(coordinates).argmax(axis=0)
     signs = np.where(coordinates[largest, np.arange(n_components)] < 0, -1.0, 1.0)
-    # Scaled as in ``unit_rows``.
-    squares = (sizes / (sizes[0] if sizes[0] > 0 else np.nan)) ** 2
+    squares = (sizes / (sizes[0] if sizes[0] > 0 else np.nan)) ** 2  # scaled first, as in ``unit_rows``
     return PrincipalComponents(coordinates * signs, squares[:n_components] / squares.sum())

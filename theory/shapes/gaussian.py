@@ -114,8 +114,7 @@ def gaussian_shape(
         normal = f"mean {mu:.1f}, deviation {sigma:.1f}"
         problem = f"cuts off {lost:.2g} of the normal of anchor {anchor} ({normal})"
         reach = -sigma * float(ndtri(max_lost_mass / 2))
-        remedy = f"let 0..vocab_size − 1 hold {mu - reach:.0f}..{mu + reach:.0f}, or use "
-        remedy += "label_distribution, which needs no normal"
+        remedy = f"let 0..vocab_size − 1 hold {mu - reach:.0f}..{mu + reach:.0f}, or use label_distribution"
         raise InputError("vocab_size", task.vocab_size, problem, remedy)
     C1 = learning_rate * token_ratio(task, anchor) / task.length
     skewness, kurtosis = total(terms, "third_cumulant") / sigma**3, total(terms, "fourth_cumulant") / sigma**4

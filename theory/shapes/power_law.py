@@ -51,8 +51,7 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
         raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
     centred = log_x - log_x.mean()
     spread = float(centred @ centred)
-    # Their rounded mean may differ from equal numbers.
-    if np.ptp(log_x) == 0:
+    if np.ptp(log_x) == 0:  # The spread of equal ones may be above 0 by rounding.
         raise InputError("x", float(np.asarray(x)[0]), "the same for all points", "vary it")
     slope = float(centred @ log_y) / spread
     residual, freedom = log_y - log_y.mean() - slope * centred, len(log_x) - 2

@@ -66,8 +66,8 @@ def check_population(task: Task) -> None:
     """Refuse a task with more than five million sequences."""
     size = population_size(task)
     if size > _MAX_SEQUENCES:
-        problem, remedy = f"its population has {magnitude(size)} sequences", 'draw a sample (data.source = "draw")'
-        raise InputError("task", f"length {task.length}", problem, remedy)
+        problem = f"its population has {magnitude(size)} sequences"
+        raise InputError("task", f"length {task.length}", problem, 'draw a sample (data.source = "draw")')
 
 
 @checked

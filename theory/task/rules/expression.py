@@ -110,8 +110,7 @@ class Expression(Deterministic):
             values = self._values({"key": keys, "total": np.full(len(keys), totals.low + offset)})
             labels, times = np.unique(values, return_counts=True)
             domain.check_labels(int(labels[0]), int(labels[-1]))
-            # In exact numbers a product with the integers of np.unique would wrap around.
-            counts[labels] += times.astype(counts.dtype) * totals.weights[offset]
+            counts[labels] += times.astype(counts.dtype) * totals.weights[offset]  # exact ones outgrow int64
         return Measure(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
 
     def _values(self, names: dict[str, IntArray]) -> IntArray:
