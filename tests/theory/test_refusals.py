@@ -47,9 +47,7 @@ FLOWS: list[Callable[..., object]] = [
 REFUSED: dict[str, list[Callable[[], object]]] = {
     # Labels and samples.
     "token": [
-        lambda t=t: theory.label_distribution(PAPER, t) for t in ([], [[11]], [11, 200], [1.5], -1, True)
-    ]
-    + [
+        *(partial(theory.label_distribution, PAPER, t) for t in ([], [[11]], [11, 200], [1.5], -1, True)),
         lambda: theory.token_ratio(PAPER, 200),
         lambda: theory.last_position_ratio(PAPER, 200),
         lambda: COUNTS.label_distribution(1),

@@ -28,7 +28,7 @@ def test_strings_are_paths(runs: list[Run], runs_folder: Path) -> None:
     assert len(kept("causal", folder=str(KEPT))) == len(kept("causal"))
     assert as_path("out", "~/x") == Path.home() / "x"
     for wrong in (3, "", None):
-        with pytest.raises(InputError, match="give a string or a pathlib"):
+        with pytest.raises(InputError, match="as a string or a pathlib"):
             as_path("out", wrong)  # type: ignore[arg-type]
 
 

@@ -189,7 +189,7 @@ def nearest_tokens(
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
     order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
     if not order.size:
-        problem = "no cosine with a candidate is defined"
+        problem = "too rare to compare with any candidate"
         remedy = "choose a more frequent one, or other candidates"
         raise InputError("token", int(wanted), problem, remedy)
     return corpus_geometry(sequences, vocab_size, [wanted, *others[order]], predictor)
