@@ -61,8 +61,8 @@ def accuracy_at(run: Observations, epoch: int) -> float:
 
 def learned_part(run: Observations) -> str:
     """Return the data set that says how far a run is: the reasoning training set, or memory without one."""
-    parts = run.metrics[0]["accuracy"]
-    return "rsn_train" if "rsn_train" in parts else next(iter(parts))
+    parts: list[str] = [*run.metrics[0]["accuracy"]]
+    return next(part for part in ("rsn_train", "mem", *parts) if part in parts)
 
 
 def first_epoch(run: Observations) -> int:

@@ -40,6 +40,14 @@ def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> No
     assert early_epoch(of(rsn_train=NEVER)) == 10
 
 
+def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order() -> None:
+    """A kept file has them by name, a run folder as they were evaluated."""
+    for one, other in (("mem", "far"), ("mem", "near"), ("rsn_train", "mem")):
+        accuracy = {one: ramp(1.2), other: NEVER}
+        orders = (accuracy, dict(reversed(accuracy.items())))
+        assert [early_epoch(of(**parts)) for parts in orders] == [3, 3]
+
+
 def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
     with pytest.raises(NotObservedError, match="not a data set of the run"):
         curve(of(mem=NEVER), "accuracy", "rsn_test")
