@@ -20,8 +20,8 @@ UNDEFINED = "–"
 KEPT_SUFFIX = ".safetensors"
 """How the name of a kept file ends."""
 
-TIMELESS = ("frozen_direction", "frozen_start", "token_label_matrix_anchors", "token_ratio")
-"""Arrays without an axis of snapshots."""
+TIMELESS = ("frozen_", "token_", "entropy/", "matched/", "predicted", "control")
+"""What the names of arrays without an axis of snapshots begin with."""
 
 
 class NoRunsError(InputError):
@@ -116,7 +116,7 @@ class Observations(Shown):
         n = sum(each <= epoch for each in self.epochs)
 
         def shorter() -> dict[str, FloatArray]:
-            return {name: array if name in TIMELESS else array[:n] for name, array in self.arrays.items()}
+            return {k: a if k.startswith(TIMELESS) else a[:n] for k, a in self.arrays.items()}
 
         lines = [line for line in self.metrics if line["epoch"] <= epoch]
         return replace(self, metrics=lines, epochs=self.epochs[:n], arrays=LazyArrays(shorter))
