@@ -42,12 +42,12 @@ def value_direction(
     """Return the cosine of tokens' embeddings with the top left singular vector of W_V (Fig. 6D).
 
     A singular vector has no sign of its own: the mean cosine of the tokens ``sign_by`` is made
-    non-negative. NaN for a zero embedding.
+    non-negative. NaN for a zero embedding, which has no part in the sign.
     """
     vector = np.linalg.svd(W_V, full_matrices=False)[0][:, 0]
     norms = np.linalg.norm(embedding, axis=1)
     cosines = embedding @ vector / np.where(norms > 0, norms, np.nan)
-    sign = -1.0 if cosines[list(sign_by)].mean() < 0 else 1.0
+    sign = -1.0 if np.nansum(cosines[list(sign_by)]) < 0 else 1.0
     return np.asarray(sign * cosines[list(tokens)])
 
 
@@ -65,11 +65,11 @@ def spectra(parameters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 def effective_rank(singular_values: npt.ArrayLike) -> float:
     r"""Return :math:`\exp(-\sum_i p_i \ln p_i)`, :math:`p_i = \sigma_i / \sum_j \sigma_j`.
 
-    Roy and Vetterli (2007): r for r equal values, 1 for a single one. NaN for a zero matrix.
+    Roy and Vetterli (2007): r for r equal values, 1 for a single one. NaN for a zero matrix, or one with NaN.
     """
     values = np.asarray(singular_values, dtype=np.float64)
     total = values.sum()
-    if total == 0:
+    if not total > 0:
         return float("nan")
     p = values[values > 0] / total
     return float(np.exp(-(p * np.log(p)).sum()))

@@ -46,6 +46,8 @@ def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_produ
     np.testing.assert_allclose(value_direction(embedding, W_V * 7, [4, 5], [4, 5]), signed, atol=1e-12)
     embedding[2] = 0
     assert np.isnan(value_direction(embedding, W_V, [1, 2, 20], [4, 5])).tolist() == [False, True, False]
+    for own in (embedding, -embedding):  # The others fix the sign.
+        np.testing.assert_allclose(value_direction(own, W_V, [4, 5], [4, 2, 5]), signed, atol=1e-12)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.floats(0.01, 100))
@@ -53,6 +55,12 @@ def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[fl
     rank = effective_rank(values)
     assert 1 - 1e-9 <= rank <= len(values) + 1e-9
     assert effective_rank([v * scale for v in values]) == pytest.approx(rank, rel=1e-9)
+    assert math.isnan(effective_rank([*values, math.nan]))
+
+
+@pytest.mark.parametrize("undefined", [[0.0], [0.0, 0.0], [math.nan], []])
+def test_singular_values_without_a_share_have_no_effective_rank(undefined: list[float]) -> None:
+    assert math.isnan(effective_rank(undefined))
 
 
 def test_answers_to_held_out_combinations_are_counted_by_their_deviation() -> None:
