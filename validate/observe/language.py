@@ -140,15 +140,15 @@ def _geometry(
 
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
-    """Return cosines from inner products, of rows as they are or less their mean."""
+    """Return cosines from inner products, of rows as they are or less their mean; 0 for a zero row."""
     if mean_removed:
         gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    lengths = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    lengths = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), np.inf))
     return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
 
 
 def _mean_cosine(rows: FloatArray) -> FloatArray:
-    """Return the mean cosine of all pairs of rows, which needs no pair."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    total, n = (rows / np.where(lengths > 0, lengths, 1.0)).sum(axis=0), len(rows)
+    """Return the mean cosine of all pairs of rows that are not 0, which needs no pair."""
+    rows = rows[rows.any(axis=1)]
+    total, n = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).sum(axis=0), len(rows)
     return np.asarray((total @ total - n) / (n * (n - 1)))

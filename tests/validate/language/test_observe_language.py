@@ -12,13 +12,13 @@ from sim import Run, make_run_config
 from sim.data.corpus import Corpus
 from sim.data.language import END
 from tests.validate.figures.synthetic_language import NAMES, make_language_observations
-from theory import corpus_counts, off_diagonal
+from theory import corpus_counts, cosine_matrix, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper import draw_figure
 from validate.judge.measures import language
 from validate.observe import Observations, observe
-from validate.observe.language import SHOWN, most_frequent
+from validate.observe.language import SHOWN, _mean_cosine, cosines_of_gram, most_frequent
 from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
 
@@ -146,6 +146,16 @@ def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> N
         gain = language.correlation_gain(run, "toy", "marginal", centred=centred)
         assert gain == pytest.approx(own - control)
     assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
+
+
+def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding() -> None:
+    rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0], [1.0, 1.0]])
+    known = rows[[0, 2, 3]]
+    assert float(_mean_cosine(rows)) == pytest.approx(off_diagonal(cosine_matrix(known)).mean())
+    rounded = rows @ rows.T
+    rounded[1, [0, 2, 3]] = rounded[[0, 2, 3], 1] = 1e-17
+    expected = np.nan_to_num(cosine_matrix(rows))
+    np.testing.assert_allclose(cosines_of_gram(rounded, mean_removed=False), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [SHOWN - 1, SHOWN, SHOWN + 1, SHOWN + 9])
