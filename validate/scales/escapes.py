@@ -66,12 +66,12 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
     if not torch.isfinite(entries).all():
         raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
-    n, centred = entries.numel(), entries - entries.mean()
-    square, fan_in = float(centred.square().mean()), role.fan_in or 1
-    kurtosis = float(centred.pow(4).mean()) / square**2 if square > 0 else math.nan
-    std = low = high = 0.0
-    if n > 1 and square > 0:
-        std = math.sqrt(square * n / (n - 1))
+    n, shifted = entries.numel(), entries - entries[0]  # Nothing is left of equal ones, not even rounding.
+    centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
+    square = float(centred.square().mean())
+    kurtosis = float((centred.square() / square).square().mean()) if square > 0 else math.nan
+    std = low = high = math.sqrt(square * n / max(n - 1, 1))
+    if square > 0:
         freedom = 2 * (n - 1) / max(kurtosis - 1, 1e-3)
         low, high = (std * math.sqrt(freedom / chdtri(freedom, p)) for p in (alpha / 2, 1 - alpha / 2))
     rate, least, most = (rate_of(s, fan_in) for s in (std, high, low))
@@ -192,8 +192,8 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
     seen: dict[str, list[Tensor]] = {}
 
     def watch(name: str) -> Any:
-        def hook(norm: nn.Module, arguments: tuple[Any, ...]) -> None:
-            x = arguments[0].detach().double()
+        def hook(norm: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            x = next(iter((*arguments, *named.values()))).detach().double()
             axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
             centre = 0.0 if "RMS" in type(norm).__name__ else x.mean(axes).square()
             seen.setdefault(name, []).append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
@@ -205,7 +205,7 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
     if inputs is not None:
         with ExitStack() as stack:
             for name, (norm, _) in norms.items():
-                stack.callback(norm.register_forward_pre_hook(watch(name)).remove)
+                stack.callback(norm.register_forward_pre_hook(watch(name), with_kwargs=True).remove)
             _run(module, inputs)
     losses = []
     for name, (_, epsilon) in norms.items():

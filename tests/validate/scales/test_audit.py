@@ -165,6 +165,37 @@ def test_the_interval_of_a_few_entries_is_that_of_chi_squared() -> None:
     assert (found.std_low, found.std_high) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("value", [0.1, 1e-200, -1e200])
+def test_equal_entries_are_equal_whatever_their_mean_rounds_to(value: float) -> None:
+    layer = nn.Linear(30, 50, bias=False, dtype=torch.float64)
+    nn.init.constant_(layer.weight, value)
+    assert [e.what for e in audit(layer, RATE).escapes] == ["constant"]
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e120])
+def test_the_kurtosis_has_no_scale(scale: float) -> None:
+    entries = torch.tensor([3.0, -1.0, 0.5, 2.0], dtype=torch.float64)
+    role: Any = SimpleNamespace(fan_in=3, name="weight")
+    found, plain = matrix_rate(role, 0.1, scale * entries), matrix_rate(role, 0.1, entries)
+    assert found.kurtosis == pytest.approx(plain.kurtosis)
+    assert [found.std_low, found.std_high] == pytest.approx([scale * plain.std_low, scale * plain.std_high])
+
+
+class Named(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.out(self.norm(input=x))
+        return out
+
+
+def test_a_norm_is_seen_whose_input_is_given_by_name() -> None:
+    (found,) = audit(Named(), inputs=torch.tensor([[1.0, -1.0] * 4])).norms
+    assert found.variance == pytest.approx(1.0)
+
+
 def test_printing_and_json() -> None:
     module = model()
     uniform(module.layers[0].c_fc.bias, WIDTH**-0.5)
