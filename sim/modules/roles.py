@@ -47,17 +47,18 @@ class Role:
 
     def packed(self) -> tuple[Tensor, ...]:
         """Return the matrices that are packed into it; most often the one itself."""
-        outputs = 1 if is_hugging_face_conv1d(self.owner) else 0
-        return self.tensor.detach().chunk(self.parts, dim=outputs)
+        return self.tensor.detach().chunk(self.parts, dim=int(is_hugging_face_conv1d(self.owner)))
 
 
 def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list[Role]:
-    """Return every tensor of a module, which may lie on the meta device, once.
+    """Return every tensor of a module, which may lie on the meta device but not be lazy, once.
 
     ``fan_in`` has the fan-ins of parameters whose module is not recognised, by name with ``*`` for any text.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
+        if is_lazy(parameter):
+            raise InputError("module", name, "has no numbers yet", "run it once")
         names.setdefault(id(parameter), []).append(name)
     if not names:
         raise InputError("module", type(module).__name__, "without parameters", "give a module that has some")
@@ -78,11 +79,10 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
 
 
 def check_numbers(roles: Iterable[Role]) -> None:
-    """Refuse a module with a parameter that has no numbers yet, or is quantised."""
+    """Refuse a module with a parameter that has no numbers, or is quantised."""
     for role in roles:
-        if is_lazy(role.tensor) or role.tensor.is_meta:
-            remedy = "run it once, or move it off the meta device"
-            raise InputError("module", role.name, "has no numbers yet", remedy)
+        if role.tensor.is_meta:
+            raise InputError("module", role.name, "has no numbers yet", "move it off the meta device")
         if not role.tensor.dtype.is_floating_point:
             problem = f"of dtype {role.tensor.dtype}"
             raise InputError("module", role.name, problem, "give a module that is not quantised")
@@ -126,7 +126,7 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     # Experts keep their maps in one tensor, one behind the other, either way up.
     width: int = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", 0))
     if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
-        axes = [*weight.shape[1:]]  # A lazy weight has none yet.
+        axes = [*weight.shape[1:]]
         if width in axes:
             axes.remove(width)
             # The last map of an expert leads back to the width; all others start from it.

@@ -14,6 +14,7 @@ from torch import nn
 import sim
 from tests.conftest import Cli
 from tests.foreign_models import Language
+from theory import InputError
 
 SMALL = {"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -64,6 +65,12 @@ def test_a_hidden_matrix_as_wide_as_the_vocabulary_is_no_read_out() -> None:
     kinds = [scale.kind for scale in sim.advise(nn.Sequential(*layers)).scales]
     assert kinds == ["embedding", "matrix", "matrix"]
     assert sim.advise(nn.Linear(1, 1)).scales[0].library == pytest.approx(3**-0.5)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_a_lazy_module_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match=r"module = '1.weight': has no numbers yet.*run it once"):
+        sim.advise(nn.Sequential(nn.Embedding(5, 3), nn.LazyLinear(4)))
 
 
 def test_every_column_is_its_own_number() -> None:
