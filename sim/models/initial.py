@@ -81,15 +81,11 @@ def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
 def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
     generator = torch_stream(member.seed, f"init/{name}")
     if spec.fan_in is None:
-        start = torch.full(spec.shape, spec.start, dtype=torch.float64)
-        if not spec.half_width:
-            return start
-        drawn = torch.rand(spec.shape, generator=generator, dtype=start.dtype)
-        return start + spec.half_width * (2 * drawn - 1)
-    if name == member.model.embedding and member.model.initial_embedding != "random":
+        drawn = torch.rand(spec.shape, generator=generator, dtype=torch.float64)
+        return spec.start + spec.half_width * (2 * drawn - 1)
+    if name == member.model.embedding and (start := member.model.initial_embedding) != "random":
         predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
-        shuffled = member.model.initial_embedding == "shuffled-distributions"
-        return _exchanged(member, predicted) if shuffled else predicted
+        return _exchanged(member, predicted) if start == "shuffled-distributions" else predicted
     return _std(member, name, spec) * torch.randn(spec.shape, generator=generator, dtype=torch.float64)
 
 
@@ -103,6 +99,9 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
     table = label_table(task, held_out=True)
     mean = ratios @ table / ratios.sum()
     rows = torch.from_numpy(ratios[:, None] * (table - mean))
+    if rows.abs().max() <= 1e-12 * ratios.max() * mean.max():  # What is left is rounding.
+        start, problem = member.model.initial_embedding, "all tokens of the task have one label distribution"
+        raise InputError("model.initial_embedding", start, problem, 'set it to "random"')
     generator = torch_stream(member.seed, "init/turn")
     labels, width = rows.shape[1], shape[1]
     turn = torch.randn(max(labels, width), width, generator=generator, dtype=torch.float64)

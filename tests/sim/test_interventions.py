@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theory
-from sim import Trainer
+from sim import Trainer, build
 from sim.data.dataset import shuffled_within_combinations
 from tests.sim.conftest import small, small_member
-from theory import Task
+from theory import InputError, Task
 from theory.arrays import FloatArray
 
 
@@ -55,6 +55,15 @@ def test_a_predicted_embedding_has_the_label_distributions_angles(width: int) ->
         theory.cosine_matrix(W_emb[tokens]), theory.cosine_matrix(expected[tokens]), rtol=0, atol=1e-12
     )
     assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["label-distributions", "shuffled-distributions"])
+def test_labels_that_no_token_tells_anything_of_predict_no_embedding(kind: str) -> None:
+    """A single table: P^s = P̄ up to rounding, which is no direction."""
+    task = {"keys": "20..25", "n_anchors": 2, "length": 4, "vocab_size": 40, "memory_anchors": "1..3"}
+    member = small_member(task=task, model={"d_m": 48, "d_f": 12, "initial_embedding": kind})
+    with pytest.raises(InputError, match=f"model.initial_embedding = '{kind}'.*set it to \"random\""):
+        build([member], 40)
 
 
 def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mapping() -> None:
