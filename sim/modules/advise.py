@@ -223,7 +223,7 @@ def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
         return None, "own code"
     if role.kind == "embedding":
         return 1.0, "torch: N(0, 1)"
-    if isinstance(role.owner, nn.MultiheadAttention) and role.parts == 3:
+    if isinstance(role.owner, nn.MultiheadAttention):
         return math.sqrt(2 / sum(role.shape)), "torch: Xavier"
     if role.fan_in and isinstance(role.owner, (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)):
         return (3 * role.fan_in) ** -0.5, "torch: uniform ±1/√fan-in"

@@ -67,6 +67,16 @@ def test_a_hidden_matrix_as_wide_as_the_vocabulary_is_no_read_out() -> None:
     assert sim.advise(nn.Linear(1, 1)).scales[0].library == pytest.approx(3**-0.5)
 
 
+@pytest.mark.parametrize("widths", [{}, {"kdim": 90, "vdim": 150}])
+def test_torch_s_attention_starts_as_it_says_packed_or_not(widths: dict[str, int]) -> None:
+    planned, drawn = (
+        sim.advise(nn.MultiheadAttention(60, 2, device=device, **widths)).scales for device in ("meta", "cpu")
+    )
+    for scale, measured in zip(planned, drawn, strict=True):
+        error = 4 / math.sqrt(2 * math.prod(scale.shape))
+        assert scale.library == pytest.approx(measured.library, rel=error)
+
+
 @pytest.mark.filterwarnings("ignore:Lazy modules")
 def test_a_lazy_module_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"module = '1.weight': has no numbers yet.*run it once"):
