@@ -66,7 +66,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
     if not torch.isfinite(entries).all():
         raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
-    n, shifted = entries.numel(), entries - entries[0]  # Nothing is left of equal ones, not even rounding.
+    n, shifted = entries.numel(), entries - entries[:1]  # Nothing is left of equal ones, not even rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
     kurtosis = float((centred.square() / square).square().mean()) if square > 0 else math.nan
