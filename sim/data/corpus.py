@@ -34,8 +34,7 @@ def printable(token: str) -> str:
     """Return a token as text shows it, in tables, figures and files alike: control characters escaped."""
     if token.isprintable():
         return token
-    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in token)
-    return "".join(escaped)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +180,8 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
     except Exception as error:
         # The library raises no narrower exception, here and in encode_batch.
         raise refuse(f"not a Hugging Face tokenizer ({error})") from None
+    tokenizer.no_truncation()  # A file may hold how a model's batches are made: cut short,
+    tokenizer.no_padding()  # and filled up. A corpus has its texts as they are.
     vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
     size = max(vocabulary, default=-1) + 1
     if size > LARGEST_VOCABULARY:
@@ -195,8 +196,7 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
                 raise refuse(f"cannot encode a text ({error})") from None
             yield from (encoding.ids for encoding in encodings)
 
-    tokens, ends = _joined(encoded())
-    return Corpus(tokens, ends, tuple(vocabulary.get(i, f"<{i}>") for i in range(size)))
+    return Corpus(*_joined(encoded()), tuple(vocabulary.get(i, f"<{i}>") for i in range(size)))
 
 
 def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[np.int64]]:

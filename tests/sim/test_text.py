@@ -120,6 +120,17 @@ def test_a_tokenizer_that_cannot_be_used_is_refused(
         build_corpus(["a c"], tokenizer=file)
 
 
+def test_a_tokenizers_file_neither_cuts_a_text_nor_fills_it_up(tmp_path: Path) -> None:
+    """Some hold how a model's batches are made: those of sentence encoders ask for 128 tokens each."""
+    file = save_tokenizer(tmp_path / "tokenizer.json", {"a": 0, "b": 1, "[PAD]": 2}, "a")
+    made = pytest.importorskip("tokenizers").Tokenizer.from_file(str(file))
+    made.enable_truncation(3)
+    made.enable_padding(pad_id=2, length=3)
+    made.save(str(file))
+    corpus = build_corpus(["a b a b", "b"], tokenizer=file)
+    assert [document.tolist() for document in corpus] == [[0, 1, 0, 1], [1]]
+
+
 @pytest.mark.parametrize(
     ("name", "problem"), [("/dev/zero", "not a regular file"), (".", "a folder"), ("no.json", "no such file")]
 )
