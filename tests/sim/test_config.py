@@ -69,12 +69,24 @@ def test_a_value_comes_from_where_its_preset_says_until_somebody_replaces_it() -
     for own, tags in zip(over, expected, strict=True):
         found = sources(make_run_config(merge(preset, own)))
         assert [found.get(key) for key in ("model.norm", "model.d_m", "training.epochs")] == tags
+    # Also where that leaves no source at all.
+    alone = {"model": preset["model"], "sources": {"model.norm": "paper"}}
+    for changed in ({"norm": "pre"}, {"kind": "emb-mlp"}):
+        assert sources(make_run_config(merge(alone, {"model": changed}))).get("model.norm") in ("user", None)
     # What is trained is the same wherever its values come from, and so is what is saved of it.
     plain = make_run_config(preset).members()[0]
     untold = make_run_config({key: value for key, value in preset.items() if key != "sources"}).members()[0]
     assert plain == untold
     assert "sources" not in plain.model_dump()
     assert plain != make_run_config(merge(preset, {"training": {"epochs": 8}})).members()[0]
+
+
+def test_sources_that_are_no_table_are_refused_by_name() -> None:
+    own: list[dict[str, Any]] = [{"sources": "paper"}, {"sources": 3}]
+    for table in own:
+        for base, over in (({}, table), (table, {})):
+            with pytest.raises(InputError, match=r"^sources = "):
+                make_run_config(merge(base, over))
 
 
 def test_sgd_decays_nothing_unless_it_is_asked_to() -> None:

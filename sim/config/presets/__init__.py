@@ -53,13 +53,13 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     def is_kept(name: str) -> bool:
         section, _, key = name.partition(".")
         table = over.get(section)
-        return not isinstance(table, Mapping) or (
-            key not in table and not _other_kind(base.get(section, {}), table)
-        )
+        replaced = isinstance(table, Mapping) and (key in table or _other_kind(base.get(section, {}), table))
+        return name in over.get("sources", {}) or not replaced
 
-    tags = {name: tag for name, tag in base.get("sources", {}).items() if is_kept(name)}
-    tags |= over.get("sources", {})
-    return _merged(base, over) | ({"sources": tags} if tags else {})
+    merged = _merged(base, over)
+    if isinstance(tags := merged.get("sources"), Mapping):
+        merged["sources"] = {name: tag for name, tag in tags.items() if is_kept(name)}
+    return merged
 
 
 def over_preset(preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
