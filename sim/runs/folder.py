@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
@@ -61,7 +62,8 @@ def is_run_folder(path: Path) -> bool:
 
 def runs_inside(folder: Path, *levels: int) -> list[Path]:
     """Return the run folders so many levels below a folder, sorted: 1 for a study's, 2 for its variants'."""
-    patterns = ["*/" * level + name for level in levels for name in _IDENTITY]
+    # None that is hidden: so are those that are being made or replaced, and what a kill then leaves.
+    patterns = ["[!.]*/" * level + name for level in levels for name in _IDENTITY]
     return sorted({file.parent for pattern in patterns for file in folder.glob(pattern)})
 
 
@@ -123,10 +125,8 @@ class RunFolder(Manifest):
     def epochs_done(self) -> int:
         """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
         for step in self.checkpoint_steps():
-            try:
+            with suppress(DamagedError):
                 return self.read_checkpoint(step)[1].epoch
-            except DamagedError:
-                continue
         return 0
 
     def read_metrics(self) -> list[dict[str, Any]]:

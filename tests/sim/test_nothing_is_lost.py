@@ -89,6 +89,16 @@ def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder
             train(small(), folder.parent, resume=True)
 
 
+@pytest.mark.parametrize("which", ["new", "old"])
+def test_what_a_kill_left_of_a_replacement_is_no_run(which: str, folder: Path) -> None:
+    """Else a run that was to be replaced would count beside the one in its place."""
+    left = folder.with_name(f".{folder.name}.anchorflow-{which}")
+    shutil.copytree(folder, left)
+    assert find_runs(folder.parent) == [folder]
+    open_folder(folder, small_member(), resume=True)
+    assert not left.exists()
+
+
 def test_a_run_that_was_not_begun_is_told_how_to_begin(tmp_path: Path) -> None:
     """As where several processes train and all are stopped: the folders are there from the beginning."""
     open_folder(tmp_path / NAME, small_member())
