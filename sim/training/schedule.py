@@ -45,8 +45,8 @@ def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) ->
     """Return whether a run with these evaluations takes no further step.
 
     With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
-    2^patience times its value when a training set was last fitted. Before the first set is fitted, and
-    for sets that the initial weights fit, it does not count.
+    2^patience times its value when a training set was last fitted; both are sums, and rounded. Before the
+    first set is fitted, and for sets that the initial weights fit, it does not count.
     """
     if not metrics or metrics[-1]["epoch"] % 1:
         return False
@@ -58,4 +58,4 @@ def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) ->
         if part != HELD_OUT
     ]
     last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
-    return bool(training.patience) and last > 0 and now >= 2**training.patience * last
+    return bool(training.patience) and last > 0 and now >= (1 - 1e-9) * 2**training.patience * last
