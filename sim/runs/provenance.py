@@ -88,9 +88,9 @@ def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: i
 
     ``earlier`` is the run's record so far, empty for a new run; ``present`` is ``software`` and ``machine``.
     """
-    before = {key: earlier.get(key) for key in present}
-    is_other = step and earlier and before != present
-    return [*earlier.get("parts", ()), *([before | {"until_step": step}] if is_other else ())]
+    parts, before = earlier.get("parts", ()), {key: earlier.get(key) for key in present}
+    is_other = earlier and before != present and step > max([0, *(part["until_step"] for part in parts)])
+    return [*parts, *([before | {"until_step": step}] if is_other else ())]
 
 
 def commit_text(provenance: Mapping[str, Any]) -> str:

@@ -146,6 +146,9 @@ def test_a_run_continued_by_other_code_names_both(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(provenance, "software", lambda: old)
     (path,) = interrupt(config, tmp_path, 5)
     assert RunFolder(path).read_provenance()["parts"] == []
+    # Code that takes no step is none that trained.
+    monkeypatch.setattr(provenance, "software", lambda: new | {"commit": "c" * 40})
+    interrupt(config, tmp_path, 0, resume=True)
     monkeypatch.setattr(provenance, "software", lambda: new)
     interrupt(config, tmp_path, 2, resume=True)
     found = train(config, tmp_path, resume=True)[0].provenance
