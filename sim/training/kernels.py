@@ -154,13 +154,13 @@ def _compile(trainer: Trainer) -> KernelReport:
 
 
 def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return call(*arguments)
 
 
 def _failure(error: Exception) -> str:
-    return f"cannot be compiled here ({type(error).__name__}: {str(error).strip().splitlines()[0]})"
+    said = str(error).strip() or "no reason given"
+    return f"cannot be compiled here ({type(error).__name__}: {said.splitlines()[0]})"
 
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:

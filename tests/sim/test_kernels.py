@@ -115,6 +115,16 @@ def test_compiled_gradients_may_differ_by_rounding_and_no_more(
         assert report.difference == pytest.approx(times * limit, rel=0.1)
 
 
+def test_a_compiler_that_fails_without_a_word_leaves_torchs_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: fail)
+    report = choose_kernels(Trainer(small(epochs=kernels.COMPILE_FROM).members()))
+    assert report.used == "torch"
+    assert report.reason == "cannot be compiled here (AssertionError: no reason given)"
+
+
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
     """However fast the other is, it is taken up to the limit of error and not above."""
     report = choose_route(64, (48, 96, 48))
