@@ -92,8 +92,8 @@ def _cost_on_device(runs: Sequence[Remaining], device: str) -> Cost:
     seconds = 0.0
     for group in groups_of_members([member for member, _ in runs]):
         trainer = Trainer([runs[i][0] for i in group], device)
-        steps = min(3 * BLOCK, trainer.steps_per_epoch)
-        trainer.advance(steps // 2)  # The first blocks are recorded.
+        steps = min(4 * BLOCK, trainer.steps_per_epoch)
+        trainer.advance(steps // 2)  # The first block warms up, the second is recorded.
         start = time.perf_counter()
         trainer.advance(steps)
         step = (time.perf_counter() - start) / (steps - steps // 2)

@@ -60,6 +60,19 @@ def test_a_diverging_member_is_frozen_where_it_was_and_named(device: str) -> Non
     assert own.sum_learning_rate[1] == pytest.approx(2 * EXACT)
 
 
+@pytest.mark.parametrize("device", ["cpu", gpu])
+def test_a_member_that_diverges_after_very_many_steps_is_named_too(device: str) -> None:
+    """From 2^24 on, a number in float32 does not grow by one."""
+    own = on_device(small(seeds=[0, 1]).members(), device)
+    own.optimizer.step = 2**24 + 1
+    with torch.no_grad():
+        own.parameters["W1"][1, 0, 0] = float("nan")
+    assert own.advance(3)
+    assert list(own.failures) == [1]
+    assert own.failures[1].startswith(f"diverged at step {2**24 + 1}: loss nan")
+    assert own.sum_learning_rate == pytest.approx([3 * 1e-2, 0.0])
+
+
 @pytest.mark.parametrize("device", [gpu])
 def test_a_run_on_the_gpu_agrees_with_one_on_the_host(device: str, tmp_path: Path) -> None:
     config = small(dtype="float64", seeds=[0, 1], model=TRANSFORMER)
