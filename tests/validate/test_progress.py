@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from sim import Progress as RunProgress
@@ -26,6 +28,19 @@ def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureF
     assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
     assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
     assert len(lines) == 5
+
+
+def test_results_that_are_printed_beside_a_bar_stay_in_their_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    with show_progress():
+        for number in track(range(2), "drawing figures"):
+            print("drawn:", number)
+    assert capsys.readouterr().out == "drawn: 0\ndrawn: 1\n"
+    assert "drawing figures: 0/2" in terminal.getvalue()
 
 
 def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,7 @@ def show_progress() -> Iterator[None]:
         TextColumn("{task.fields[state]}", markup=False),
         console=Console(stderr=True, width=width),
         transient=True,
+        redirect_stdout=is_live(sys.stdout),  # Else results in a pipe would go to the terminal.
         speed_estimate_period=1e9,
         get_time=time.monotonic,
     )
