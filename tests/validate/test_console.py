@@ -62,6 +62,23 @@ def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch: pytest.MonkeyPa
     assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
 
 
+@pytest.mark.parametrize("stream", [io.StringIO, _Terminal])
+def test_characters_of_two_columns_are_whole(
+    monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]
+) -> None:
+    monkeypatch.setattr("sys.stdout", printed := stream())
+    print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
+    assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
+
+
+def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.stdout", stream := _Terminal())
+    print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
+    assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
+
+
 @given(
     st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
 )

@@ -9,11 +9,13 @@ import re
 import shutil
 import sys
 import textwrap
+from functools import partial
 from typing import Any, TextIO
 
 from theory import InputError
 
 NARROWEST, WIDEST, WIDEST_TEXT = 40, 500, 100
+_wrapped = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
 
 
 class OutputError(Exception):
@@ -65,14 +67,7 @@ def bound(text: str, pattern: str) -> str:
 
 def broken(text: str, width: int, first: str = "", later: str = "") -> str:
     """Return text that may be ``bound``, broken between words, with the given indents."""
-    lines = textwrap.wrap(
-        text,
-        max(width, 1),
-        initial_indent=first,
-        subsequent_indent=later,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    lines = _wrapped(text, max(width, 1), initial_indent=first, subsequent_indent=later)
     return "\n".join(lines).replace("\u00a0", " ")
 
 

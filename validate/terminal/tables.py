@@ -11,6 +11,7 @@ from validate.terminal.streams import bound, broken, printable, terminal_width
 from validate.terminal.streams import say as say
 from validate.terminal.streams import tell as tell
 
+Texts = Sequence[str]
 _GAP = 2
 _STYLES = {
     "holds": "green",
@@ -25,10 +26,10 @@ class Table(NamedTuple):
     """A table for the terminal and for a page: the arguments of ``print_table``."""
 
     title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    spare: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    header: Texts
+    rows: Sequence[Texts]
+    spare: Texts = ()
+    notes: Texts = ()
 
 
 def print_json(value: Any) -> None:
@@ -37,11 +38,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    spare: Sequence[str] = (),
-    notes: Sequence[str] = (),
+    title: str, header: Texts, rows: Sequence[Texts], spare: Texts = (), notes: Texts = ()
 ) -> None:
     """Print a table on standard output, in words that are never broken.
 
@@ -60,7 +57,7 @@ def print_table(
     while (widths := _widths(shown, width)) is None and len(left_out) < len(spare):
         left_out.insert(0, spare[-1 - len(left_out)])
         del shown[_bound(left_out[0])]
-    console = Console(width=width or 10**6, highlight=False)
+    console = Console(width=width or 10**6, height=25, highlight=False)  # Else TERM=dumb has 80 columns.
     console.print(Text(printable(title), style="bold"))
     if widths is None:
         left_out = []
@@ -85,7 +82,7 @@ def print_table(
     print()
 
 
-def print_text(lines: Sequence[str]) -> None:
+def print_text(lines: Texts) -> None:
     """Print lines on standard output, wrapped between words in a terminal."""
     for line in lines:
         tell(line, indent="  ")
@@ -98,16 +95,18 @@ def _bound(cell: str) -> str:
     return bound(printable(cell), r"\[[^\[\]]{0,24}\]")
 
 
-def _widths(columns: Mapping[str, Sequence[str]], width: int | None) -> list[int] | None:
+def _widths(columns: Mapping[str, Texts], width: int | None) -> list[int] | None:
     """Return each column's width, at least that of its longest word; None if these do not fit.
 
     In a terminal, columns share the room: each has all that it needs up to one common width.
     """
+    from rich.cells import cell_len  # Characters of East Asia are two columns wide.
+
     cells = [[name, *column] for name, column in columns.items()]
-    full = [max(map(len, column)) for column in cells]
+    full = [max(map(cell_len, column)) for column in cells]
     if width is None:
         return full
-    words = [max(len(word) for cell in column for word in cell.split(" ")) for column in cells]
+    words = [max(cell_len(word) for cell in column for word in cell.split(" ")) for column in cells]
     room = width - _GAP * (len(full) - 1)
     for common in range(room, -1, -1):
         widths = [max(w, min(f, common)) for f, w in zip(full, words, strict=True)]
