@@ -58,3 +58,27 @@ def test_the_table_of_runs_as_csv(runs: list[Run], runs_folder: Path, tmp_path: 
     assert "the last evaluation of each run" in shown
     assert all(f"{loss:.3f}" in shown for loss in runs[0].metrics[-1]["loss"].values())
     cli("table", str(tmp_path / "nowhere"), code=2)
+
+
+def test_a_table_in_a_pipe_is_nothing_but_the_table(runs_folder: Path, here: Path, cli: Cli) -> None:
+    pytest.importorskip("pyarrow")
+    command = ["table", str(runs_folder), "--csv", "-"]
+    both = cli(*command, "--parquet", "m.parquet")
+    assert both.out == cli(*command).out
+    assert both.err.endswith("rows: m.parquet\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["--parquet", "m.pq"], "parquet = 'm.pq': the name of another format"),
+        (["--parquet", "-"], "parquet = '-': the name of another format"),
+        (["--csv", "m.parquet"], "csv = 'm.parquet': the name of another format"),
+        (["--long"], "add --csv"),
+    ],
+)
+def test_no_option_of_a_table_is_passed_over(
+    words: list[str], refusal: str, runs_folder: Path, here: Path, cli: Cli
+) -> None:
+    assert refusal in cli("table", str(runs_folder), *words, code=2).err
+    assert list(here.iterdir()) == []

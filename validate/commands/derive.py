@@ -55,8 +55,7 @@ def run(options: Options) -> int:
         chosen = [find_derivation(name)] if name else list(every)
         if options.as_json:
             keys = ("name", "equation", "title", "scope", "assumptions")
-            found = [{key: getattr(d, key) for key in keys} | {"latex": d.to_latex()} for d in chosen]
-            print_json(found)
+            print_json([{key: getattr(d, key) for key in keys} | {"latex": d.to_latex()} for d in chosen])
             return 0
         text = "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
     text = text.removesuffix("\n") + "\n"

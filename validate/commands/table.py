@@ -47,18 +47,23 @@ def run(options: Options) -> int:
         raise InputError("csv", "-", "prints on standard output, as --json does", "give one of the two")
     named = {"csv": options.csv, "parquet": options.parquet}
     files = {argument: Path(file) for argument, file in named.items() if file not in (None, "-")}
+    is_printed = options.as_json or options.csv == "-"
+    if options.long and not (files or is_printed):
+        raise InputError("long", True, "is for the whole table", "add --csv, --parquet or --json")
     for argument, file in files.items():
+        if file.name.endswith(".parquet") != (argument == "parquet"):
+            remedy = "end the name in .parquet for --parquet alone"
+            raise InputError(argument, str(file), "the name of another format", remedy)
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
+    records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.long:
         records = long_records([(each.source, each.config, each.metrics) for each in runs])
-    else:
-        records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.csv == "-":
         print(csv_text(records), end="")
     for argument, file in files.items():
         write_table(records, file, argument, overwrite=options.overwrite)
-        print(f"{len(records)} rows: {file}", file=sys.stderr if options.as_json else sys.stdout)
+        print(f"{len(records)} rows: {file}", file=sys.stderr if is_printed else sys.stdout)
     if options.as_json:
         print_json(records)
     elif not files and options.csv is None:
