@@ -60,6 +60,7 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(toy: Path, cli: Cli) -
     [
         (["empty.txt"], "no document holds a word"),
         (["missing.txt"], "no such file"),
+        (["x" * 300 + ".txt"], "cannot be read ("),
         (["toy.txt", "--tokens", "dogg"], "did you mean one of 'dog'"),
         (["toy.txt", "--documents", "file"], "too few documents"),
     ],

@@ -123,7 +123,7 @@ def test_steps_are_the_numbers_that_differ() -> None:
 
 
 def test_the_command_prints_one_table_and_writes_one_figure(
-    here: Path, cli: Cli, blank_pictures: Any
+    here: Path, cli: Cli, blank_pictures: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
@@ -134,9 +134,12 @@ def test_the_command_prints_one_table_and_writes_one_figure(
     assert [point["step"] for point in written["points"]] == [1, 10, 100]
     assert {file.name for file in Path("out/figures").iterdir()} == {"series.png", "series.svg"}
     assert cli(*command, "--json").json() == written
+    monkeypatch.setenv("HOME", str(here))
+    assert len(cli(*command[:4], "~/runs/*/model.safetensors", "--json").json()["points"]) == 3
     one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
-    for arguments, told in ((one, "is for --checkpoints"), (["--checkpoints", "."], "matches no file")):
-        assert told in cli(*command[:3], *arguments, code=2).err
+    assert "is for --checkpoints" in cli(*command[:3], *one, code=2).err
+    for pattern in (".", "/", "none**/model.safetensors"):
+        assert "matches no file" in cli(*command[:4], pattern, code=2).err
 
 
 def test_what_is_no_series_is_refused(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sim.config.language import Unit
 from theory import InputError
+from theory.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, say, tell
 
@@ -29,7 +31,7 @@ class TextOptions(CommandOptions):
         from sim.data.text import read_documents
         from validate.terminal.progress import progress
 
-        total = sum(path.stat().st_size for path in self.files if path.is_file())
+        total = sum(path.stat().st_size for path in self.files if is_file(path))
         with progress("reading MiB", -(-total // 2**20)) as advance:
             read = 0  # Bytes, roughly.
             for path in self.files:
@@ -149,10 +151,9 @@ def embedding(options: Embedding) -> int:
             raise InputError("out", str(options.out), "is for --checkpoints", "leave it out")
         revisions = [options.checkpoint]
     else:
-        pattern = Path(options.checkpoints)
-        # A pattern without a name, as "." or "/", fits no file; pathlib refuses it.
-        fits = Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))) if pattern.name else ()
-        revisions = sorted(fits)
+        revisions, pattern = list[Path](), as_path("checkpoints", options.checkpoints)
+        with suppress(ValueError, IndexError):  # From pathlib, of patterns such as "a**" and ".".
+            revisions = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
     if not revisions:
         raise InputError("--checkpoints", options.checkpoints, "matches no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
