@@ -137,13 +137,7 @@ class Prediction(Shown):
         too_few = [f"Without rows of their own, as they have fewer than three anchors: {few}."] if few else []
         if never := [t.token for t in found.tokens if not t.ratio]:
             notes.append(f"Only in held-out sequences, never in training: {ranges(never)}.")
-        return [
-            *notes,
-            *distance_notes(groups.values()),
-            *too_few,
-            *self._undefined(),
-            *self.order_notes(),
-        ]
+        return [*notes, *distance_notes(groups.values()), *too_few, *self._undefined(), *self.order_notes()]
 
     def _undefined(self) -> list[str]:
         """Return a sentence for each predictor with anchors whose vectors are zero or lost in the noise."""

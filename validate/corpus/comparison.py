@@ -18,6 +18,7 @@ from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.judge.verdict import Finding
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
+from validate.observe.times import curve
 from validate.terminal.tables import Table
 
 Line = dict[str, Any]
@@ -137,7 +138,7 @@ class LanguageComparison:
 
 _UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"
 _LOSSES: dict[str, Callable[[Observations, str], float]] = {
-    "loss": lambda run, name: float(run.metrics[-1]["loss"][name]),
+    "loss": lambda run, name: float(curve(run, "loss", name)[1][-1]),
     "of a token": lambda run, name: entropy(run, name, "frequencies"),
     "of pairs": lambda run, name: entropy(run, name, "pairs"),
 }

@@ -63,6 +63,17 @@ def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
     assert comparison.missing_command() == ""  # These runs have no folder.
 
 
+def test_a_loss_that_overflowed_is_undefined() -> None:
+    runs = several_language((0.3, 0.8))
+    for run in runs:
+        run.metrics[-1]["loss"][NAMES[0]] = None
+    comparison = LanguageComparison.of(group_runs(runs))
+    plain = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    means = [(line["corpus"], line["loss"]["mean"]) for line in plain["losses"]]
+    assert [mean is None for _, mean in means] == [name == NAMES[0] for name, _ in means]
+    assert comparison.tables()
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path: Path) -> None:
     LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)
