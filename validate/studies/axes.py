@@ -12,8 +12,9 @@ from sim.config.presets import merge
 from sim.config.run import DataConfig, TrainingConfig
 from sim.config.task_files import task_table
 from theory import InputError
+from theory.checked import as_integer
 from theory.errors import unknown_name
-from theory.task.toml import TASK_KEYS, tokens_of
+from theory.task.toml import TASK_KEYS, task_arguments, tokens_of
 
 Overrides = dict[str, Any]
 Point = tuple[str, Callable[[Mapping[str, Any]], Overrides]]
@@ -119,9 +120,11 @@ def _path(name: str) -> str:
 def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, Any]:
     if type(value) is not int or value < 1:
         raise InputError(f"axes.{name}", value, "not a positive integer", "give whole numbers from 1 on")
+    # A table that is no task's is refused; what it lacks another axis may set.
+    task_arguments({"keys": [], "n_anchors": 0, "length": 0, "vocab_size": 0, **table})
     if name == "n_keys":
-        keys = tokens_of("keys", table["keys"])
-        if keys == [*range(keys[0], keys[-1] + 1)]:
+        keys = tokens_of("keys", table.get("keys"))
+        if keys and keys == [*range(keys[0], keys[0] + len(keys))]:
             return {"keys": f"{keys[0]}..{keys[0] + value - 1}"}
         if value > len(keys):
             problem = f"the task has {len(keys)} keys, with gaps"
@@ -132,7 +135,6 @@ def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, A
         """Drop held-out combinations of another length than q, which cannot occur."""
         return dict(part) | {"held_out": [each for each in part.get("held_out", []) if len(each) == value]}
 
-    change = {"n_anchors": value, "length": max(table["length"], value + 1)}
-    if "held_out" in table:
-        change["held_out"] = fitting(table)["held_out"]
+    length = max(as_integer("length", table.get("length")), value + 1)
+    change = fitting(table) | {"n_anchors": value, "length": length}
     return change | ({"mappings": [*map(fitting, table["mappings"])]} if "mappings" in table else {})

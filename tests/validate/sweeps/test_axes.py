@@ -59,6 +59,23 @@ def test_axes_that_make_no_sense_are_refused_by_name(tmp_path: Path, axes: str, 
         members(tmp_path, axes)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("length = 3\n", "", "length = None: not an integer"),
+        ("keys = [40, 44]\n", "", "keys = None: not a list"),
+        ("keys = [40, 44]", "keys = []", "the task has 0 keys"),
+        ("held_out = [[11, 12]]", "held_out = [11, 12]", "held_out = 11: not a list"),
+        ("[model]", '[task.mappings]\nrule = "sum"\n[model]', r"write \[\[mappings\]\]"),
+    ],
+)
+def test_axes_of_the_task_need_a_task(tmp_path: Path, old: str, new: str, named: str) -> None:
+    file = write_toy(tmp_path, axes="q = [2, 3]\nN_Z = [1, 2]")
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=named):
+        load_sweep(file)
+
+
 def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:
     (first, *_), again = members(tmp_path, "d_m = [8]"), members(tmp_path, "d_m = [8]")[0]
     assert run_name(first) == run_name(again)
