@@ -10,8 +10,26 @@ from shutil import rmtree
 import pytest
 
 from tests.tiny_task import TASK
+from theory import InputError
+from validate.commands.parsing import import_first
 
 MODEL = Path(__file__).parents[2] / "docs" / "extending" / "bag_of_words.py"
+
+
+def test_a_file_is_imported_and_no_other_module_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.path", [*sys.path])
+    (tmp_path / "random.py").touch()
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "its_own_model.py").touch()
+    (tmp_path / "link.py").symlink_to(tmp_path / "inside" / "its_own_model.py")
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    import_first(["--import", str(tmp_path / "link.py")])
+    assert sys.modules.pop("its_own_model").__file__ == str(tmp_path / "inside" / "its_own_model.py")
+    for name, problem in (("random.py", "another module has that name"), ("loop.py", "cannot be imported")):
+        with pytest.raises(InputError, match=problem):
+            import_first(["--import", str(tmp_path / name)])
 
 
 @pytest.mark.slow

@@ -139,15 +139,18 @@ def import_first(arguments: Sequence[str]) -> None:
     name = parser.parse_known_args(arguments)[0].name
     if not name:
         return
-    path = Path(name)
-    if path.suffix == ".py":
-        # Processes that train take over sys.path: they find the module by its name, too.
-        sys.path.insert(0, str(path.resolve().parent))
+    is_file = name.endswith(".py")
     try:
-        importlib.import_module(path.stem if path.suffix == ".py" else name)
+        path = Path(name).resolve()
+        if is_file:
+            # Processes that train take over sys.path: they find the module by its name, too.
+            sys.path.insert(0, str(path.parent))
+        module = importlib.import_module(path.stem if is_file else name)
     except Exception as error:
         problem = f"cannot be imported: {type(error).__name__}: {error}"
         raise InputError("import", name, problem, "fix it, or name another file") from error
+    if is_file and Path(str(getattr(module, "__file__", ""))).resolve() != path:
+        raise InputError("import", name, "another module has that name", "rename the file")
 
 
 def print_completion(shell: str) -> None:
