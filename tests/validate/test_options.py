@@ -11,8 +11,8 @@ import pytest
 from sim import TrainingConfig
 from tests.conftest import Cli
 from theory import InputError
-from validate.commands import predict
-from validate.commands.options import Option, nested
+from validate.commands import COMMANDS, commands_of, predict
+from validate.commands.options import Option, members, nested, options_of
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 
@@ -64,6 +64,18 @@ def test_values_have_the_types_of_their_keys() -> None:
     with pytest.raises(InputError, match="not pairs"):
         pairs.value(["W_U"])
     assert nested({"a": 1, "b.c": 2, "b.d.e": 3}) == {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
+
+
+def test_every_path_may_begin_at_home() -> None:
+    """A shell leaves ~ as it is in --out=~/runs: a folder of that name would be made."""
+    kinds = [kind for name in COMMANDS for kind, _ in commands_of(name).values()]
+    paths = [option for kind in kinds for option in options_of(kind) if Path in members(option.kind)]
+    assert len(paths) > 10
+    for option in paths:
+        home = Path.home() / "x"
+        assert option.value(["~/x"] if option.many else "~/x") == ((home,) if option.many else home)
+    with pytest.raises(InputError, match="no home folder"):
+        parse("train", Options, ["--out=~nobody-of-this-name/x"])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from theory import InputError
 from theory.errors import nearest
+from theory.reading import as_path
 
 if TYPE_CHECKING:
     from sim import Execution
@@ -91,10 +93,9 @@ class Option:
     def _one(self, text: str) -> Any:
         kinds, choices = members(self.kind), self.choices
         for kind in kinds:
-            try:
-                return TypeAdapter(kind).validate_strings(text)
-            except ValidationError:
-                continue
+            with suppress(ValidationError):
+                value = TypeAdapter(kind).validate_strings(text)
+                return as_path(self.names[0], text or ".") if kind is Path else value
         near, wanted = nearest(text, choices), [*(_KINDS[k][1] for k in kinds if k in _KINDS), *choices]
         hint = f"did you mean {near!r}? " if near else ""
         among = "one of " * (len(wanted) > 1) + ", ".join(wanted)

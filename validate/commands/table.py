@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from theory import InputError
+from theory.reading import as_path
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table
 
@@ -46,7 +47,7 @@ def run(options: Options) -> int:
     if options.csv == "-" and options.as_json:
         raise InputError("csv", "-", "prints on standard output, as --json does", "give one of the two")
     named = {"csv": options.csv, "parquet": options.parquet}
-    files = {argument: Path(file) for argument, file in named.items() if file not in (None, "-")}
+    files = {name: as_path(name, file) for name, file in named.items() if file is not None and file != "-"}
     is_printed = options.as_json or options.csv == "-"
     if options.long and not (files or is_printed):
         raise InputError("long", True, "is for the whole table", "add --csv, --parquet or --json")

@@ -172,10 +172,8 @@ class CorpusPrediction(Shown):
         g, corpus, neighbours = self.geometry, self.corpus, {}
         for near in self.neighbours:
             word, *others = [corpus.words[t] for t in near.tokens]
-            cosine, error = (
-                _plain(values[0, 1:]) for values in (near.cosine.value, near.cosine.standard_error)
-            )
-            neighbours[word] = {"words": others, "cosine": cosine, "standard_error": error}
+            numbers = {"cosine": near.cosine.value, "standard_error": near.cosine.standard_error}
+            neighbours[word] = {"words": others} | {k: _plain(v[0, 1:]) for k, v in numbers.items()}
         return {
             "schema": "anchorflow/corpus-prediction/1",
             "predictor": g.predictor,
