@@ -82,6 +82,13 @@ def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> N
     assert len(done.stderr.splitlines()) == (1 if words else 0)
 
 
+def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
+    code = "import subprocess; from validate.terminal.streams import prepare_streams; prepare_streams(); "
+    code += "subprocess.run(['sh', '-c', ': >&2'], check=True)"
+    line = ["bash", "-c", '"$0" -c "$1" 2>&-', COMMAND[0], code]
+    assert subprocess.run(line, env=ENVIRONMENT, check=False).returncode == 0
+
+
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     """A path, a run and a mapping whose names would end or begin a style of rich."""

@@ -100,8 +100,8 @@ def lenient(stream: TextIO) -> TextIO:
 def prepare_streams() -> None:
     """Make the standard streams of this process fit for any text and any reader."""
     if sys.stderr is None:
-        # A descriptor left free would become that of the next file opened, and receive our messages.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        # A descriptor left free, also in a worker, would be that of the next file, and receive our messages.
+        os.set_inheritable(os.dup2(os.open(os.devnull, os.O_WRONLY), 2), True)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = lenient(sys.stderr)
     if sys.stdout is None:
