@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ from tests.conftest import Cli
 from tests.toy_text import ANIMALS, toy_documents
 from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
+from validate.commands.corpus.text import TextOptions
 from validate.corpus.prediction import TOO_RARE
 
 
@@ -75,6 +78,22 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert message in said.err.splitlines()[-1]
     assert len(said.err.splitlines()) == 1
     assert set(toy.rglob("*")) == before
+
+
+def test_no_more_is_read_than_there_is(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a compressed file the texts are longer than the file."""
+    parts = dict[str, int]()
+
+    @contextmanager
+    def counted(what: str, total: int) -> Iterator[Callable[[], None]]:
+        parts.update(total=total, done=0)
+        yield lambda: parts.update(done=parts["done"] + 1)
+
+    Path("a.parquet").write_bytes(bytes(3 * 2**19))
+    monkeypatch.setattr("validate.terminal.progress.progress", counted)
+    monkeypatch.setattr("sim.data.text.read_documents", lambda *_, **__: ["x" * 2**20] * 5)
+    assert len(list(TextOptions(files=(Path("a.parquet"),)).texts())) == 5
+    assert parts == {"total": 2, "done": 1}
 
 
 def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named() -> None:

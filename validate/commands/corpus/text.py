@@ -33,11 +33,11 @@ class TextOptions(CommandOptions):
 
         total = sum(path.stat().st_size for path in self.files if is_file(path))
         with progress("reading MiB", -(-total // 2**20)) as advance:
-            read = 0  # Bytes, roughly.
+            read = 0  # Bytes, roughly: Parquet is compressed.
             for path in self.files:
                 for document in read_documents(path, fields=self.field, unit=self.documents):
                     yield document
-                    before, read = read, read + len(document)
+                    before, read = read, min(read + len(document), total)
                     for _ in range(read // 2**20 - before // 2**20):
                         advance()
 
