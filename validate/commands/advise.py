@@ -8,7 +8,7 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table, tell
+from validate.terminal.tables import print_json, print_table
 
 
 class Options(CommandOptions):
@@ -50,5 +50,5 @@ def run(options: Options) -> int:
         return 0
     title = f"γ = {advice.rate:g}, {advice.n_parameters:,} parameters"
     print_table(title, advice.HEADER, advice.rows(), spare=["muP", "by", "number"], notes=advice.lines())
-    tell(advice.code)
+    print(advice.code)  # As it is, however long: a line that is broken is no Python.
     return 0
