@@ -32,7 +32,7 @@ from validate.observe import Observations
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import uniform_cosines
 from validate.report import Report
-from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_overview, paper_figures
+from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, draw_overview, paper_figures
 from validate.report.page import page, render
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
@@ -92,6 +92,16 @@ def test_the_page_has_every_number_of_the_early_comparison(report: Report, writt
             shown = [f'data-label="{name}">{escape(cell)}</td>' for name, cell in labelled]
             found = re.escape("@").join(map(re.escape, shown)).replace("@", '<td(?: class="number")? ')
             assert re.search(found, text)
+
+
+def test_groups_that_differ_in_signs_alone_have_files_of_their_own() -> None:
+    rules = [
+        {"name": f"z{sign}a", "anchors": own, "rule": "sum"}
+        for sign, own in (("+", [1, 2, 3]), ("*", [4, 5, 6]))
+    ]
+    task = {"keys": "40..49", "n_anchors": 1, "length": 3, "vocab_size": 80, "mappings": rules}
+    names = [sheet.name for sheet in draw_cosines(group_runs([make_observations(task=task)]), [2])]
+    assert len(set(names)) == len(names) == 3
 
 
 def test_order_and_size_are_split_by_kind_of_pairs() -> None:

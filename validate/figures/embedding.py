@@ -15,7 +15,7 @@ from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
-from validate.predict.predictors import ALL, FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens, groups_of
+from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
 
 BAR = "cosine similarity"
 SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"
@@ -46,18 +46,18 @@ def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
     return found
 
 
-def mapping_groups(task: Task) -> dict[str, Tokens]:
-    """Return the anchors of each mapping that has more than two."""
-    return {name: tokens for name, tokens in groups_of(task).items() if name != ALL}
+def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:
+    """Return the anchors of each mapping, or each rule, that has more than two; refuse a task without one."""
+    found = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2 and m.is_table <= tables}
+    if not found:
+        problem = f"no {'mapping' if tables else 'rule'} with more than two anchors"
+        raise InputError("runs", [m.name for m in task.mappings], problem, "give runs of another task")
+    return found
 
 
 def reasoning_group(task: Task) -> Tokens:
-    """Return the anchors of the first mapping that adds; refuse a task without one."""
-    for mapping in task.mappings:
-        if not mapping.is_table and len(mapping.anchors) > 2:
-            return mapping.anchors
-    names = [m.name for m in task.mappings]
-    raise InputError("runs", names, "no reasoning anchors to show", "give runs of another task")
+    """Return the anchors of the first rule that has more than two; refuse a task without one."""
+    return next(iter(mapping_groups(task, tables=False).values()))
 
 
 def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
@@ -113,7 +113,7 @@ def _row(
             for name, (m, _) in predicted.items()
         ]
         numbers = f"{title}: RMSE against training, {', '.join(told)}"
-    lowest = min(float(np.nanmin(curve.seeds)) for curve in curves.values())
+    lowest = min(float(np.nanmin(curve.seeds, initial=1.0)) for curve in curves.values())
     return Curves(title, curves, "token", BAR, ylim=(lowest - 0.05, 1.05), whole=True, numbers=numbers)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import entr
 
-from theory import InputError, Task, label_distribution
+from theory import InputError, Task, label_distribution, token_ratio
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.panel import seeds_text
 from validate.figures.style import PARTS, Look
@@ -47,12 +47,12 @@ def accuracy_curves(
     epochs = np.array([line["epoch"] for line in metrics[0]], dtype=np.float64)
     # A loss that overflowed is written as null, which becomes NaN.
     values = {p: np.array([[line[measure][p] for line in lines] for lines in metrics], float) for p in have}
-    means = np.array([own.mean(axis=0) for own in values.values()])
+    every = np.concatenate([*values.values()])  # Of each seed, whose lines may be drawn.
     corner, ylim = "", (-0.03, 1.03)
     if measure == "loss" and log:
-        ylim = (float(np.nanmin(means[means > 0])) / 2, 2 * float(np.nanmax(means)))
+        ylim = (float(np.nanmin(every[every > 0])) / 2, 2 * float(np.nanmax(every)))
     elif measure == "loss":
-        start, later = float(np.nanmax(means[:, 0])), float(np.nanmax(means[:, 1:], initial=0.0))
+        start, later = float(np.nanmax(every[:, 0])), float(np.nanmax(every[:, 1:], initial=0.0))
         cut = 0 < _HIDING * later < start
         corner, top = (f"start: {start:.2g}", 1.5 * later) if cut else ("", None)
         ylim = (0, top)  # type: ignore[assignment]
@@ -76,13 +76,13 @@ def accuracy_curves(
 def unlearned_levels(task: Task) -> dict[str, float]:
     """Return the memory loss, in nats, of a model that knows each anchor's P^s and nothing else.
 
-    It is the entropy of P^s, mean over a mapping's anchors and over mappings: ln N_Z in the paper (eq. 7).
+    It is the entropy of P^s, mean over the anchors of all memory sequences: ln N_Z in the paper (eq. 7).
     """
-    entropies = []
-    for mapping in (m for m in task.mappings if m.is_table):
-        rows = np.array([label_distribution(task, s, held_out=True) for s in mapping.anchors])
-        entropies.append(entr(rows).sum(axis=1).mean())
-    return {"memory: only the label distribution known": float(np.mean(entropies))} if entropies else {}
+    if not (anchors := task.memory_anchors):
+        return {}
+    entropies = [entr(label_distribution(task, s, held_out=True)).sum() for s in anchors]
+    how_often = [token_ratio(task, s, held_out=True) for s in anchors]
+    return {"memory: only the label distribution known": float(np.average(entropies, weights=how_often))}
 
 
 def level_text(settings: list[Setting]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from matplotlib.figure import Figure
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding, gaussian_embedding, principal_components
@@ -31,9 +29,8 @@ def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
     for mapping in task.mappings:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:
             rows |= _of_a_sum(task, mapping.anchors, mapping.name)
-    sheets = {name: Sheet(name, "", "", own) for name, own in rows.items()}
-    figures = {name: sheet.plot(footnote=False).figure_ for name, sheet in sheets.items()}
-    return {name: figure for name, figure in figures.items() if figure is not None}
+    sheets = [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
+    return {sheet.name: sheet.figure_ for sheet in sheets if sheet.figure_ is not None}
 
 
 def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]]:
@@ -48,11 +45,13 @@ def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]
     except InputError:
         # Theorem 1 refuses a vocabulary that cuts the normal off; the exact distributions are drawn above.
         return {}
-    geometry: Sequence[BasePanel] = [
+    geometry: list[BasePanel] = [
         cosine_map("$\\tilde w$ (eq. 14)", tokens, cosine_matrix(embedding)[None]),
         components_map(f"$\\tilde w$, {name} anchors", tokens, principal_components(embedding)),
-        components_map("$\\tilde w$, keys", task.keys, principal_components(eq14_embedding(task, task.keys))),
     ]
+    if len(task.keys) > 1:
+        of_keys = principal_components(eq14_embedding(task, task.keys))
+        geometry.append(components_map("$\\tilde w$, keys", task.keys, of_keys))
     return {
         f"fig9_rows_{name}": in_rows(predicted_rows(tokens, predicted), 5),
         f"fig5cd_geometry_{name}": [PanelRow("", geometry, BAR)],

@@ -85,8 +85,7 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     """
     early = common_early(setting.runs)
     after = [e for e in setting.epochs() if e > early]
-    wished = PAPER_LATE * setting.epochs()[-1]
-    return (early, min(after, key=lambda e: abs(e - wished))) if after else (early,)
+    return (early, setting.nearest(max(PAPER_LATE * setting.epochs()[-1], after[0]))) if after else (early,)
 
 
 @cache
@@ -97,8 +96,8 @@ def _paper(kind: str) -> RunConfig:
 
 def model_name(setting: Setting, *, rate: bool = False) -> str:
     """Return what a setting's runs trained: "Transformer (pre-norm)", and "..., γ = 0.8" with the rate."""
-    norm = NORMS.get(getattr(setting.config.model, "norm", ""), "")
-    return KINDS[setting.kind] + f" ({norm})" * bool(norm) + f", γ = {setting.init_rate:g}" * rate
+    name, norm = KINDS.get(setting.kind, setting.kind), getattr(setting.config.model, "norm", "")
+    return name + f" ({NORMS.get(norm)})" * (norm in NORMS) + f", γ = {setting.init_rate:g}" * rate
 
 
 def early_and_late(setting: Setting) -> str:
@@ -146,16 +145,18 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     width = paper.model.width(paper.build_task().vocab_size)
     peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences
     configs = [s.config for s in settings]
+    compared = {
+        "d_m": ({getattr(c.model, "d_m", None) or width for c in configs}, width),
+        "learning rate": ({c.training.peak_learning_rate for c in configs}, peak),
+        "sequences": ({c.data.n_sequences for c in configs if c.data.source == "draw"}, sequences),
+    }
     told = [
-        f"{name} {' or '.join(_thousands(n) for n in sorted(set(own)))} (printed: {_thousands(printed)})"
-        for name, own, printed in (
-            ("d_m", [getattr(c.model, "d_m", None) or width for c in configs], width),
-            ("learning rate", [c.training.peak_learning_rate for c in configs], peak),
-            ("sequences", [c.data.n_sequences for c in configs if c.data.source == "draw"], sequences),
-        )
-        if not set(own) <= {printed}
+        f"{name} {' or '.join(map(_thousands, sorted(own)))} (printed: {_thousands(printed)})"
+        for name, (own, printed) in compared.items()
+        if not own <= {printed}
     ]
-    return f"γ = {rates}; {length}; {'; '.join(told) or 'printed settings'}"
+    alike = ", ".join(name for name, (own, _) in compared.items() if own)
+    return f"γ = {rates}; {length}; {'; '.join(told) or f'{alike} as printed'}"
 
 
 def _thousands(number: float) -> str:

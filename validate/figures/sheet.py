@@ -73,7 +73,7 @@ class Sheet:
     caption : str
         What it shows, in a sentence or two.
     about : str
-        Of which runs: model, γ, seeds, epochs and what they stand for in the paper.
+        Of which runs: model, γ, seeds, epochs, and what is not as printed.
     rows : list of PanelRow
     title : str
         The paper's number and title, for a page.

@@ -106,8 +106,7 @@ def draw_label_distributions(setting: Setting) -> Sheet:
     """Draw the label distributions of a setting's task."""
     panels = [label_curves(setting.task, m.anchors, f"{m.name} anchors") for m in setting.task.mappings]
     caption = "P^s − u of every anchor (eq. 7, 8), known before training."
-    rows = [PanelRow("Label distributions", panels)]
-    return Sheet("fig4b_label_distributions", caption, "", rows)
+    return Sheet("fig4b_label_distributions", caption, "", [PanelRow("Label distributions", panels)])
 
 
 def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Sheet]:
@@ -148,7 +147,7 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
             Points(title, groups, "predicted cosine", "observed cosine", (-1.05, 1.05), numbers=said)
         )
     caption = (
-        "Every pair of anchors, mean over seeds: P^s − u says the order, the flow of the optimiser the size. "
+        "Every pair of anchors, mean over seeds, against P^s − u and against the flow of the optimiser. "
         "On the line a prediction is perfect."
     )
     return [Sheet("flow", caption, about(shown), _in_rows(panels, height=2.6))] if panels else []
@@ -208,6 +207,6 @@ def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
 
 
 def _slug(text: str) -> str:
-    """Return a label or a group as part of a sheet's name; ``file_name`` shortens long ones."""
-    plain = "".join(c if c.isalnum() or c in "._-" else " " for c in text.replace("γ = ", "gamma"))
-    return "_".join(plain.split())
+    """Return a label or a group as part of a sheet's name, where "z+a" and "z*a" are two."""
+    codes = {c: " " if c in ' ,=:"[]{}' else f"-{ord(c):x}-" for c in text if not (c.isalnum() or c in "._-")}
+    return "_".join(text.replace("γ = ", "gamma").translate(str.maketrans(codes)).split())

@@ -88,8 +88,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     It shows the runs that the verdict is about, or those that there are.
     """
     shown = answer.judged() or list(answer.settings[-1:])
-    task = shown[0].task
-    tokens = task.anchors
+    task, tokens = shown[0].task, shown[0].task.anchors
     if len(tokens) < 3:
         return None
     found = agreements(shown[0])

@@ -26,8 +26,8 @@ def summary(settings: Sequence[Setting]) -> str:
     """Return what the runs are, in a sentence."""
     runs = [run for setting in settings for run in setting.runs]
     labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
-    epochs = sorted({run.epochs[-1] for run in runs})
-    length = " to ".join(str(n) for n in dict.fromkeys((epochs[0], epochs[-1])))
+    epochs = sorted({run.metrics[-1]["epoch"] for run in runs})
+    length = " to ".join(f"{n:g}" for n in dict.fromkeys((epochs[0], epochs[-1])))
     minutes = sum(run.seconds for run in runs) / 60
     plural = "s" * (len(runs) > 1)
     return f"{len(runs)} run{plural}: {labels}; {length} epochs; {minutes:.1f} minutes of training in all."

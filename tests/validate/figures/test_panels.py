@@ -10,10 +10,11 @@ from matplotlib.collections import PolyCollection
 from scipy import stats
 
 from tests.validate.figures.synthetic import make_observations
-from theory import label_distribution, marginal_distribution, off_diagonal
+from theory import Lookup, Mapping, Task, label_distribution, marginal_distribution, off_diagonal
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS
+from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
@@ -39,6 +40,38 @@ def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
         np.testing.assert_array_equal(panel.curves[name].seeds, wanted)
         assert panel.curves[name].look is look
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_loss_axis_holds_every_seed_that_is_drawn(log: bool) -> None:
+    """One seed is far below the mean, and one that overflowed leaves a mean of none."""
+    runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
+    for line in runs[0].metrics[3:]:
+        line["loss"] = dict.fromkeys(PARTS, 1e-3)
+    for line in runs[1].metrics[5:]:
+        line["loss"] = dict.fromkeys(PARTS)
+    (setting,) = figures.group_runs(runs)
+    panel = figures.accuracy_curves(setting, "loss", log=log, each=True)
+    ax = panel.plot().ax_
+    assert ax is not None
+    low, high = ax.get_ylim()
+    for curve in panel.curves.values():
+        seen = curve.seeds[:, 1:][np.isfinite(curve.seeds[:, 1:])]
+        assert low < seen.min() <= seen.max() < high
+
+
+def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences() -> None:
+    """Of labels out of 10 and out of 30, the second mapping has nine times as many combinations."""
+    small = Mapping([1], Lookup(10, 19), "small")
+    large = Mapping([2, 3, 4], Lookup(10, 39), "large")
+    task = Task(keys=range(40, 50), n_anchors=2, length=3, vocab_size=50, mappings=[small, large])
+    (level,) = unlearned_levels(task).values()
+    assert level == pytest.approx((np.log(10) + 9 * np.log(30)) / 10)
+
+
+def test_a_mean_that_is_undefined_is_a_dash() -> None:
+    panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
+    assert panel.title.endswith("mean –")
 
 
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])

@@ -7,18 +7,20 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from sim import Run, train
-from sim.config.run import make_run_config
+from sim import ModelSection, Run, train
+from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import drawn, make_observations, several
-from theory import InputError
+from tests.validate.figures.synthetic import PROVENANCE, RANGES, drawn, make_observations, several
+from tests.validate.figures.synthetic_language import several_language
+from theory import InputError, Task
+from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import shown_epochs
@@ -90,6 +92,118 @@ def test_a_single_singular_value_stands_out() -> None:
     run = make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
     assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
+
+
+def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
+    return {"name": rule, "anchors": anchors, "rule": rule}
+
+
+@pytest.mark.parametrize("model", ["emb-mlp", "transformer"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"mappings": [mapping([1, 2], "lookup"), mapping([3, 4], "sum")]},
+        {"keys": "40..40", "mappings": [mapping([1, 2, 3], "lookup"), mapping([4, 5, 6], "sum")]},
+        {"mappings": [mapping([1, 2, 3], "lookup")]},
+        {"mappings": [mapping([1, 2, 3], "sum")]},
+        {"mappings": [mapping([1, 2, 3], "lookup"), mapping([4, 5, 6], "sum") | {"held_out": [[4]]}]},
+    ],
+    ids=["two anchors each", "one key", "memory alone", "a rule alone", "an anchor never seen"],
+)
+def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(
+    model: str, task: dict[str, Any]
+) -> None:
+    runs = [make_observations(model, gamma, task=RANGES | task) for gamma in (0.3, 0.8)]
+    for figure in FIGURES.values():
+        try:
+            sheet = figure.sheet(runs)
+        except InputError:
+            continue
+        assert all(row.panels for row in sheet.rows)
+        assert ("Last: one row" in sheet.caption) == any("training, one row" in r.title for r in sheet.rows)
+        for panel in (panel for row in sheet.rows for panel in row.panels):
+            if isinstance(panel, Curves) and "v_1(W_V)" in panel.ylabel:
+                assert [word in panel.xlabel for word in ("memory", "reasoning")] == [
+                    bool(runs[0].task.memory_anchors),
+                    bool(runs[0].task.reasoning_anchors),
+                ]
+
+
+class Own(ModelSection):
+    """A kind of model that no figure knows."""
+
+    implementation = "nowhere:Nothing"
+    embedding = "body.W_emb"
+    kind: Literal["own"] = "own"
+    d_m: int = 16
+
+    def matrix_names(self) -> list[str]:
+        return []
+
+
+def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
+    runs = []
+    for gamma in (0.3, 0.8):
+        run = make_observations("emb-mlp", gamma)
+        arrays = {name.replace("/W", "/body.W"): array for name, array in run.arrays.items()}
+        runs.append(replace(run, config=run.config.model_copy(update={"model": Own()}), arrays=arrays))
+    sheet = FIGURES[13].sheet(runs)
+    assert sheet.about.startswith("own, γ = 0.3, 0.8")
+    assert sheet.rows[0].title.startswith("A  Singular values, outside the layers; own, ")
+    assert all(row.panels for row in sheet.rows)
+    assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
+
+
+def test_matrices_that_are_left_out_are_counted() -> None:
+    runs = several()
+    names = [f"{kind}/{{}}.W_Q" for kind in ("singular", "effective_rank")]
+    for i, run in enumerate(runs):
+        more = {name.format(layer): run.arrays[name.format(0)] for name in names for layer in (2, 10)}
+        runs[i] = replace(run, arrays={**run.arrays, **more})
+    sheet = FIGURES[13].sheet(runs)
+    assert "16 of 17 matrices" in sheet.caption
+    assert not any("layer 11" in row.title for row in sheet.rows)
+
+
+def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch() -> None:
+    short, whole = (make_observations(gamma=gamma) for gamma in (0.3, 0.8))
+    row = FIGURES[12].sheet([short.until(3), whole]).rows[-1]
+    for panel in row.panels:
+        assert isinstance(panel, Curves)
+        assert list(panel.curves)[:3] == ["epoch 0", "epoch 2", "epoch 2 or 9"]
+
+
+def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
+    runs = several_language()
+    other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
+    runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
+    for panel in FIGURES[7].sheet(runs).rows[0].panels:
+        assert isinstance(panel, Curves)
+        assert [list(curve.x) for curve in panel.curves.values()] == [[0.3, 0.5, 0.8]] * len(panel.curves)
+
+
+@pytest.mark.parametrize(("per_epoch", "predicted"), [(198, True), (10_000, False)])
+@pytest.mark.parametrize("epochs", [(0,), (0, 6)])
+def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
+    per_epoch: int, predicted: bool, epochs: tuple[int, ...]
+) -> None:
+    config = make_member_config({"task": task_to_dict(Task.paper(length=3)), "init_rate": 0.8, "seed": 0})
+    parts = dict.fromkeys(("mem", "rsn_train", "rsn_test"), 0.5)
+    lines = [
+        {"epoch": e, "step": per_epoch * e, "sum_learning_rate": 1e-4 * e, "loss": parts, "accuracy": parts}
+        for e in epochs
+    ]
+    sheet = FIGURES[3].sheet([Observations(config, dict(PROVENANCE), lines, epochs, {})])
+    (panel,) = sheet.rows[0].panels
+    assert isinstance(panel, Curves)
+    drawn_too = bool(per_epoch == 198 or epochs == (0,))
+    assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in B" in sheet.caption)
+    assert ("6 epochs apart" in sheet.caption) is (predicted and len(epochs) > 1)
+
+
+def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start() -> None:
+    sheet = FIGURES[8].sheet([make_observations("emb-mlp", task=RANGES).until(0)])
+    assert "outputs at epoch 0" in sheet.rows[0].title
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])

@@ -128,9 +128,8 @@ class Curves(BasePanel):
         x, look, few = np.asarray(curve.x), curve.look, len(curve.seeds) < FEW or self.each
         mean, *ends = band(curve.seeds, curve.within)
         style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}
-        face = "white" if look.hollow else look.colour
-        drawn = ax.plot(x, mean, **style, markerfacecolor=face, linewidth=look.width, label=name)
-        (self.lines_[name],) = drawn
+        style |= {"markerfacecolor": "white" if look.hollow else look.colour, "linewidth": look.width}
+        (self.lines_[name],) = ax.plot(x, mean, **style, label=name)
         thin: dict[str, Any] = {"fmt": "none", "ecolor": look.colour}
         if len(curve.seeds) == 1:
             ends = [] if curve.interval is None else list(curve.interval)

@@ -15,7 +15,7 @@ from theory import off_diagonal
 from theory.arrays import FloatArray
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.style import DIVERGING, SEQUENTIAL
-from validate.judge.stats import COSINE, number
+from validate.judge.stats import COSINE
 
 _MOST_NUMBERS = 100
 """Cells of a map that has its numbers written into them."""
@@ -105,7 +105,7 @@ def cosine_map(title: str, tokens: Sequence[Any], matrices: FloatArray, kind: st
     means = np.array([off_diagonal(matrix).mean() for matrix in matrices])
     axis, name = (kind, tuple(tokens)), " ".join(title.split())
     return HeatMap(
-        f"{title}\nmean {number(float(means.mean()))}",
+        f"{title}\nmean {seeds_text(means.mean())}",
         axis,
         axis,
         np.asarray(matrices.mean(axis=0)),

@@ -36,14 +36,13 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
     near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
     at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} only"
-    average = f"close to the average at {at}" if near else "close to the average at no epoch shown"
-    average = f"The first attention is {average}"
+    average = f"The first attention is close to the average at {at if near else 'no epoch shown'}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
     values = setting.array("singular/0.W_V", epochs[0])
     ratios = values[:, 1:2].sum(axis=1) / values[:, 0]  # Of a single one, as with d_k = 1, 0.
     stands = "stands out" if ratios.mean() <= STANDS_OUT else "does not stand out"
-    first = f"the first singular value of W_V {stands} (σ2/σ1 = {seeds_text(ratios, SHARE)})."
-    first = f"At epoch {epochs[0]} {first}"
+    spread = f"σ2/σ1 = {seeds_text(ratios, SHARE)}"
+    first = f"At epoch {epochs[0]} the first singular value of W_V {stands} ({spread})."
     early = [s.nearest(epochs[0]) for s in settings]
     when = " or ".join(map(str, sorted(set(early))))
     lower = [
@@ -140,12 +139,13 @@ def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], plac
     from validate.observe.observables import LEMMA1_EPSILONS
 
     gammas = np.array([s.init_rate for s in settings])
-    curves = {}
+    curves, name = {}, "first_attention_error" if place is None else "lemma1_share"
     for epoch, colour in zip(epochs, PALETTE, strict=False):
-        name = "first_attention_error" if place is None else "lemma1_share"
-        each = [s.array(name, s.nearest(epoch)) for s in settings]
+        nearest = [s.nearest(epoch) for s in settings]  # A run that ended sooner has others.
+        each = [s.array(name, e) for s, e in zip(settings, nearest, strict=True)]
         each = each if place is None else [values[:, place] for values in each]
-        curves[f"epoch {epoch}"] = Curve(gammas, runs.over_settings(each), Look(colour, "o"), SHARE)
+        when = " or ".join(map(str, sorted(set(nearest))))
+        curves[f"epoch {when}"] = Curve(gammas, runs.over_settings(each), Look(colour, "o"), SHARE)
     what, ylim, scale = "max |$A_{ij}$ − 1/i|", None, "log"
     if place is not None:
         what, ylim = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}", (-0.03, 1.03)
@@ -185,12 +185,12 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
     return Curves(
         title,
         curves,
-        "memory | reasoning anchors",
+        f"{' | '.join(kind.split()[0] for kind, own in kinds.items() if own)} anchors",
         "cosine with $v_1(W_V)$",
         ylim=(-1.15, 1.15),
         levels=ZERO,
         xticks=([int(i) for i in x[::step]], [str(s) for s in anchors[::step]]),
-        divide=len(task.memory_anchors) - 0.5,
+        divide=len(task.memory_anchors) - 0.5 if all(kinds.values()) else None,
         bars=True,
         numbers=f"{title}: mean |cosine| with the top direction of W_V, {', '.join(told)}",
     )

@@ -56,12 +56,14 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names)], BAR))
     labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
-    if setting.task.reasoning_anchors:
+    rules = [m.name for m in setting.task.mappings if m.name in groups and not m.is_table]
+    if rules:
         middle = _middle_rows(setting, reasoning_group(setting.task), epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "
-        f"C: the cosines that they predict. Last: one row of cosines. {MEANS} {_memory_anchors(setting)}"
+        f"C: the cosines that they predict. {'Last: one row of cosines.' * bool(rules)} {MEANS} "
+        f"{_memory_anchors(setting)}"
     )
     return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
 
@@ -169,19 +171,20 @@ def _memory_anchors(setting: Setting) -> str:
 
 
 def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[BasePanel]:
-    embedding = eq14_embedding(setting.task, tokens)
+    task, keys = setting.task, setting.task.keys
+    embedding = eq14_embedding(task, tokens)
     theory = principal_components(embedding)
-    keys = setting.task.keys
     panels: list[BasePanel] = [
         cosine_map("eq. 14, width 12", tokens, cosine_matrix(embedding)[None]),
         components_map("eq. 14", tokens, theory),
-        components_map("eq. 14, keys", keys, principal_components(eq14_embedding(setting.task, keys))),
     ]
-    if setting.has("pca_anchors") and tokens == setting.task.reasoning_anchors:
+    if setting.has("pca_anchors") and tokens == task.reasoning_anchors:
         seen = setting.array("pca_anchors", epoch)[0]
         # The sign of a component means nothing: training's is turned to the theory's.
         signs = np.where((seen[:, :2] * theory.coordinates[:, :2]).sum(axis=0) < 0, -1, 1)
         explained = setting.array("pca_anchors_variance", epoch)[0]
         observed = PrincipalComponents(coordinates=seen[:, :2] * signs, explained=explained[:2])
-        panels.insert(2, components_map(f"training, epoch {epoch} (first seed)", tokens, observed))
+        panels.append(components_map(f"training, epoch {epoch} (first seed)", tokens, observed))
+    if len(keys) > 1:
+        panels.append(components_map("eq. 14, keys", keys, principal_components(eq14_embedding(task, keys))))
     return panels

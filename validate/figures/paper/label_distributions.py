@@ -65,7 +65,7 @@ def _mapping_curves(setting: Setting) -> PanelRow:
         for m, (colour, line) in zip(setting.task.mappings, looks, strict=False)
         if m.is_table
     }
-    title = f"A  {model_name(setting, rate=True)}: two memory mappings"
+    title = f"A  {model_name(setting, rate=True)}: memory mappings"
     loss = accuracy_curves(setting, "loss", parts=parts, title="loss")
     return PanelRow(title, [loss, accuracy_curves(setting, "accuracy", parts=parts, title="accuracy")])
 
@@ -89,7 +89,7 @@ def _outputs(setting: Setting, epoch: int) -> list[Curves]:
 
 def _early(setting: Setting) -> int:
     """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
-    after = [e for e in setting.epochs() if e > 0]
+    after = [e for e in setting.epochs() if e > 0] or setting.epochs()
     passed = next((i for i, e in enumerate(after) if _accuracy(setting, e) >= EARLY_ACCURACY), len(after))
     return after[max(passed - 1, 0)]
 

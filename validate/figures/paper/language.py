@@ -61,10 +61,10 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
 @paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
 def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     """Draw how far the two losses lie apart over γ, and early cosines of both corpora's words at small γ."""
-    settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 7 is about GPT-2")
-    small = runs.small_scale(settings)
-    names = two_corpora(small.runs[0])
-    first, second = names
+    every = runs.of_kind(observations, runs.LANGUAGE, "Fig. 7 is about GPT-2")
+    small = runs.small_scale(every)
+    settings = runs.over_gamma(every, small)
+    first, second = names = two_corpora(small.runs[0])
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
     nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
     gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
@@ -94,8 +94,8 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     rows = []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
         maps = [_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown]
-        likeness = {s.init_rate: [cosine_correlation(run, name) for run in s.runs] for s in shown}
-        found = ", ".join(f"{seeds_text(own, COSINE)} at γ = {rate:g}" for rate, own in likeness.items())
+        likeness = [seeds_text([cosine_correlation(run, name) for run in s.runs], COSINE) for s in shown]
+        found = ", ".join(f"{own} at γ = {s.init_rate:g}" for s, own in zip(shown, likeness, strict=True))
         title, says = f"{letter}  Words of {name}", f"Pearson with the prediction: {found}."
         rows.append(PanelRow(title, [_predicted_words(shown[-1], name), *maps], BAR, says=says))
     caption = (

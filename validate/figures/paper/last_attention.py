@@ -35,11 +35,10 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
             panels.append(_position_logits(setting, epoch))
         title = f"{letter}  Last row, {model_name(setting, rate=True)}, epoch {epoch}"
         rows.append(PanelRow(title, panels, "attention", height=2.4))
+    alone = ", and before it with all token embeddings set to zero" * has_positions
     caption = (
         "The last row of the last layer's attention, by position p of the key (ring; anchors dots): before "
-        "and after the softmax"
-        + ", and before it with all token embeddings set to zero" * has_positions
-        + "."
+        f"and after the softmax{alone}."
     )
     return Sheet("fig15_second_attention", caption, about([setting]), rows)
 

@@ -45,7 +45,7 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     emb_mlp = runs.of_kind(observations, runs.EMB_MLP)
     rows, parts = [], []
     if transformer:
-        name = runs.model_name(transformer[0])
+        name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
         rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
         parts += ["A: loss and accuracy of the Transformer over epochs.", level_text(transformer)]
@@ -62,9 +62,9 @@ def learning(observations: Sequence[Observations]) -> Sheet:
                 "whose labels are drawn independently."
             ]
         if any(predicted):
-            epochs = emb_mlp[0].runs[0].metrics[1]["epoch"]
-            parts += ["Dots in B: predicted by AdamW's flow from other initial weights, without a run."]
-            parts += [f"Lines join evaluations, which are {epochs:g} epochs apart."] * (epochs > 1)
+            apart = [line["epoch"] for line in emb_mlp[0].runs[0].metrics[1:2]]
+            parts += ["Dots in B: predicted by a flow from other initial weights, without a run."]
+            parts += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
     return Sheet("fig03_learning", " ".join(parts), runs.about([*transformer, *emb_mlp]), rows)
 
 
@@ -130,7 +130,7 @@ def _row(
     beside: Sequence[dict[str, Curve]] = (),
 ) -> PanelRow:
     """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
-    alone = len({s.init_rate for s in settings}) == len(settings)
+    alone = len(set(map(runs.without_gamma, settings))) == 1
     panels = [
         accuracy_curves(
             s,
@@ -153,9 +153,9 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     config = setting.config
     if config.model != EmbMLPConfig() or setting.task != Task.paper(length=3):
         return {}
-    kept = prediction_for(config, load_predictions())
-    if kept is None:
-        return {}
+    kept, end = prediction_for(config, load_predictions()), setting.runs[0].metrics[-1]
+    if kept is None or abs(end["step"] - end["epoch"] * kept.curves.steps_per_epoch) > 1:
+        return {}  # With other data or batches an epoch is another time.
     epochs, curves = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch, {}
     for part, name in NAMES.items():
         label = "predicted, same colours" if part == "mem" else f"_predicted {part}"

@@ -42,9 +42,8 @@ def examples(observations: Sequence[Observations]) -> Sheet:
             rng.integers(len(task.keys), size=(COUNT, task.n_noise)),
         )
         labels = labels_of(task, population, tables)
-        panel = ExampleSequences(
-            "", population.sequences, positions, labels, task.n_anchors, mapping.is_table
-        )
+        kind = task.n_anchors, mapping.is_table
+        panel = ExampleSequences("", population.sequences, positions, labels, *kind)
         title = f"{chr(65 + index)}  {mapping.name}: {mapping.rule.description}"
         rows.append(PanelRow(title, [panel], height=2.1))
     whose = "of the runs" if observations else "of the paper"

@@ -44,8 +44,10 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
         held = len(_matrices(own, "singular/"))
         return len(own) > 1, held > 0, own[0].epochs()[-1], held
 
-    main, scan = max(families.values(), key=value), max(families.values(), key=len)
-    layers = _by_layer(main, "singular/")
+    main = max(families.values(), key=value)
+    scan = max((own for own in families.values() if _matrices(own, "effective_rank/")), key=len, default=main)
+    layers, held = _by_layer(main, "singular/"), _matrices(main, "singular/")
+    every = [m for names in layers.values() for m in names]
     late = [shown_epochs(s)[-1] for s in main]
     name = f"{model_name(main[0])}, epoch {' or '.join(map(str, sorted(set(late))))}"
     last = list(layers)[-1]
@@ -59,18 +61,17 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
         )
         for layer, matrices in layers.items()
     ]
-    followed = [m for m in FOLLOWED if any(m in names for names in layers.values())][:3]
-    over_epochs = [_over_epochs(main, m) for m in followed]
+    followed = [m for m in FOLLOWED if m in every] or every
+    over_epochs = [_over_epochs(main, m) for m in followed[:3]]
     rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.4))
     title, panels, runs = f"C  Effective rank over {len(main)} γ", _over_gamma(main), about(main)
+    which = "every weight matrix" if len(held) == len(every) else f"{len(every)} of {len(held)} matrices"
     caption = (
-        "A: singular values of every weight matrix relative to the largest. B, C: the effective rank "
+        f"A: singular values of {which} relative to the largest. B, C: the effective rank "
         f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
     )
     if len(scan) > len(main):
-        widths = [s.config.model_dump()["model"].get("d_m") or s.task.vocab_size for s in (scan[0], main[0])]
-        smaller = " in smaller runs" * (widths[0] < widths[1])
-        title += f" (left);  D  over {len(scan)} γ{smaller} (right)"
+        title += f" (left);  D  over {len(scan)} γ, in other runs (right)"
         panels += _over_gamma(scan)
         caption += " D: the same rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
@@ -85,14 +86,14 @@ def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int
         values = setting.array(f"singular/{name}", epoch)
         index = np.arange(1, values.shape[1] + 1)
         curves[f"γ = {setting.init_rate:g}"] = Curve(index, values / values[:, :1], Look(colour), SHARE)
-    smallest = min(float(curve.mean[curve.mean > 0].min()) for curve in curves.values())
+    smallest = min(float(curve.mean[curve.mean > 0].min(initial=1.0)) for curve in curves.values())
     ylim = (max(smallest / 2, 1e-4), 1.3)
     return Curves(title, curves, "i", r"$\sigma_i / \sigma_1$", yscale="log", ylim=ylim, whole=True)
 
 
 def matrix_name(name: str) -> str:
     """Return how a matrix is written: "0.W_V" is W_V, with V below."""
-    head, _, index = name.rpartition(".")[2].partition("_")
+    head, _, index = name.removeprefix(f"{_layer(name)}.").partition("_")
     return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
 
 
@@ -119,8 +120,8 @@ def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
     for s, colour, marker in zip(settings, sequential(len(settings)), cycle(MARKERS), strict=False):
         ranks = np.stack([s.array(f"effective_rank/{matrix}", e) for e in epochs], axis=1)
         curves[f"γ = {s.init_rate:g}"] = Curve(epochs, ranks, Look(colour, marker), SIZE)
-    layer = matrix.rpartition(".")[0]
-    title = matrix_name(matrix) + (f", layer {int(layer) + 1}" if layer else "")
+    layer = _layer(matrix)
+    title = matrix_name(matrix) + f", layer {layer + 1}" * (layer >= 0)
     return _ranks(title, curves, "epoch")
 
 
@@ -130,10 +131,9 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
         for name, curve in curves.items()
     ]
     x = np.asarray(next(iter(curves.values())).x)
-    ylim = (0, 1.05 * max(float(np.nanmax(curve.seeds)) for curve in curves.values()))
+    ylim = (0, 1.05 * max(float(np.nanmax(curve.seeds, initial=1.0)) for curve in curves.values()))
     told = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
-    whole = xlabel == "epoch"
-    return Curves(title, curves, xlabel, "effective rank", ylim=ylim, whole=whole, numbers=told)
+    return Curves(title, curves, xlabel, "effective rank", ylim=ylim, whole=xlabel == "epoch", numbers=told)
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
@@ -144,15 +144,17 @@ def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
 
 def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
     """Return the matrices of each layer in the order in which they apply, and last those of none."""
-
-    def order(name: str) -> tuple[str, int, str]:
-        layer, _, matrix = name.rpartition(".")
-        return layer, IN_A_LAYER.index(matrix) if matrix in IN_A_LAYER else -1, matrix
-
-    names = sorted(_matrices(settings, prefix), key=order)[:MOST_MATRICES]
+    place, every = {name: i for i, name in enumerate(IN_A_LAYER)}, _matrices(settings, prefix)
+    names = sorted(every, key=lambda m: (_layer(m), place.get(m.rpartition(".")[2], -1), m))[:MOST_MATRICES]
     if not names:
         raise InputError("runs", len(settings), f"hold no {prefix}NAME", "give run folders, or other runs")
     found: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(names, key=lambda name: "." not in name):
-        found[f"layer {int(name.split('.')[0]) + 1}" if "." in name else "outside the layers"].append(name)
+    for name in sorted(names, key=lambda name: _layer(name) < 0):
+        found[f"layer {at + 1}" if (at := _layer(name)) >= 0 else "outside the layers"].append(name)
     return dict(found)
+
+
+def _layer(name: str) -> int:
+    """Return the layer of a matrix, counted from 0; −1 for one of none."""
+    layer, dot, _ = name.partition(".")
+    return int(layer) if dot and layer.isdecimal() else -1
