@@ -145,7 +145,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     width = paper.model.width(paper.build_task().vocab_size)
     peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences
     configs = [s.config for s in settings]
-    compared = {
+    compared: dict[str, tuple[set[float], float]] = {
         "d_m": ({getattr(c.model, "d_m", None) or width for c in configs}, width),
         "learning rate": ({c.training.peak_learning_rate for c in configs}, peak),
         "sequences": ({c.data.n_sequences for c in configs if c.data.source == "draw"}, sequences),

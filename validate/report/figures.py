@@ -208,5 +208,7 @@ def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
 
 def _slug(text: str) -> str:
     """Return a label or a group as part of a sheet's name, where "z+a" and "z*a" are two."""
-    codes = {c: " " if c in ' ,=:"[]{}' else f"-{ord(c):x}-" for c in text if not (c.isalnum() or c in "._-")}
-    return "_".join(text.replace("γ = ", "gamma").translate(str.maketrans(codes)).split())
+    codes = {
+        ord(c): " " if c in ' ,=:"[]{}' else f"-{ord(c):x}-" for c in text if not (c.isalnum() or c in "._-")
+    }
+    return "_".join(text.replace("γ = ", "gamma").translate(codes).split())
