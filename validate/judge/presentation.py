@@ -137,7 +137,7 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     places = []
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
         own = [c for c in primaries if c["setting"] == setup.label and setup.study]
-        seeds = dict.fromkeys(f", {c['estimate']['n']} seeds" for c in own)
+        seeds = dict.fromkeys(f", {len(c['values'])} seeds" for c in own)
         levels = dict.fromkeys(confidence(c["level"]).strip(" ()") for c in own)
         level = ", ".join(f", intervals of {level}" for level in levels if level)
         places.append(f"{setup.label} ({setup.name}{''.join(seeds)}{level})")
