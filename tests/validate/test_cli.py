@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from sim.config.presets import load_preset
+from sim.config.run import make_run_config
+from sim.runs.folder import planned_runs
 from sim.runs.manifest import Manifest
 from tests.conftest import Cli
 from tests.run_folder import change
@@ -21,7 +24,7 @@ from theory.errors import IntegrationError
 from validate.cli import main
 from validate.commands import COMMANDS, claims
 from validate.commands.parsing import parse
-from validate.commands.train import print_runs
+from validate.commands.train import _note_plan, print_runs
 
 CONFIG = """
 init_rates = [0.8]
@@ -278,3 +281,14 @@ def test_a_bad_configuration_is_refused_before_any_work(
     error = cli("train", str(file), "--out", str(tmp_path / "out"), code=2).err
     assert all(word in error for word in words), error
     assert not (tmp_path / "out").exists()
+
+
+def test_a_planned_run_knows_where_its_settings_come_from(tmp_path: Path) -> None:
+    """Also where the same runs were planned before without a preset."""
+    config = make_run_config(load_preset("paper"))
+    for plan in (config.model_copy(update={"sources": {}}), config, config):
+        _note_plan(tmp_path, plan)
+    planned = planned_runs(tmp_path)
+    assert list(planned.values()) == config.members()
+    assert [run.sources for run in planned.values()] == [config.sources] * len(planned)
+    assert len(config.sources) > 9

@@ -135,8 +135,9 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
     from sim.runs.files import write_json, writing
     from sim.runs.folder import PLAN, read_plans
 
-    plans = read_plans(folder)
-    plan = config.model_dump(mode="json")
+    plans, plan = read_plans(folder), config.model_dump(mode="json")
+    if config.sources:  # A preset's: no part of what is trained.
+        plan["sources"] = config.sources
     if plan not in plans:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
