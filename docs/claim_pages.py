@@ -15,6 +15,7 @@ from validate.judge.presentation import (
     LACKING_HEADER,
     ROW_HEADER,
     answer_rows,
+    by_statement,
     closing_lines,
     headline,
     lacking_rows,
@@ -105,10 +106,9 @@ def answer(claims: list[Claimed]) -> str:
 
 def answers(claims: list[Claimed]) -> list[tuple[list[str], list[str]]]:
     """Return the twelve rows, each with the means at γ = 0.8 and 0.3 of the contrast that its number is."""
-    by_number = {claim["number"]: claim for claim in claims}
     found = []
-    for row, shown in zip(ROWS, answer_rows(claims), strict=True):
-        primary = headline(by_number[row["claims"][0]])
+    for own, shown in zip(by_statement(claims).values(), answer_rows(claims), strict=True):
+        primary = headline(own[0])
         both = [mean_of(side["values"]) for side in primary["sides"]]
         found.append((shown, both if primary["init_rates"] == "0.8 − 0.3" else ["", ""]))
     return found

@@ -234,9 +234,9 @@ class Outcome(Shown):
         return f"{self.claim.name}: {c.what} {c.asked}".rstrip() + f": {found}", OUTCOMES, [self.row()]
 
 
-def confidence(level: float | None) -> str:
-    """Return " (98.4 %)" for an interval of another level than the usual one, else nothing."""
-    return "" if level is None or level == LEVEL else f" ({100 * (1 - level):.1f} %)"
+def confidence(level: float | None, form: str = " ({})") -> str:
+    """Return the level of an interval in some form, as " (98.4 %)"; nothing for the usual one."""
+    return "" if level is None or level == LEVEL else form.format(f"{100 * (1 - level):.1f} %")
 
 
 def plain(value: Value) -> Any:

@@ -77,24 +77,26 @@ def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
 
     The number is the primary endpoint of the row's first claim; "+" stands for further ones.
     """
-    by_number = {claim["number"]: claim for claim in claims}
     rows = []
-    for row in _ROWS:
-        own = [by_number[number] for number in row["claims"] if number in by_number]
-        if own:
-            first, primary = own[0], headline(own[0])
-            number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
-            told = f"{first['number']}{'+' * (len(own) > 1)}"
-            rows.append([told, row["statement"], number, first["setting"], _joint(own), _where(own)])
+    for statement, own in by_statement(claims).items():
+        first, primary = own[0], headline(own[0])
+        number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
+        told = f"{first['number']}{'+' * (len(own) > 1)}"
+        rows.append([told, statement, number, first["setting"], _joint(own), _where(own)])
     return rows
+
+
+def by_statement(claims: Sequence[Claimed]) -> dict[str, list[Claimed]]:
+    """Return the claims that stand for each of the twelve statements; none without any."""
+    numbered = {claim["number"]: claim for claim in claims}
+    found = {row["statement"]: [numbered[n] for n in row["claims"] if n in numbered] for row in _ROWS}
+    return {statement: own for statement, own in found.items() if own}
 
 
 def lacking_rows(claims: Sequence[Claimed]) -> list[list[str]]:
     """Return the endpoints for which a row holds only partly: claim, measure, number, threshold, state."""
-    by_number = {claim["number"]: claim for claim in claims}
     found = []
-    for row in _ROWS:
-        own = [by_number[number] for number in row["claims"] if number in by_number]
+    for own in by_statement(claims).values():
         for claim in own if _joint(own) == "partly" else []:
             for c in _endpoints(claim):
                 if c["state"] != "holds":
@@ -131,16 +133,14 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
     told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
-    by_number = {claim["number"]: claim for claim in claims}
-    primaries = [headline(by_number[row["claims"][0]]) for row in _ROWS if row["claims"][0] in by_number]
+    primaries = [headline(own[0]) for own in by_statement(claims).values()]
     used = {row[3] for row in rows}
     places = []
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
         own = [c for c in primaries if c["setting"] == setup.label and setup.study]
         seeds = dict.fromkeys(f", {len(c['values'])} seeds" for c in own)
-        levels = dict.fromkeys(confidence(c["level"]).strip(" ()") for c in own)
-        level = ", ".join(f", intervals of {level}" for level in levels if level)
-        places.append(f"{setup.label} ({setup.name}{''.join(seeds)}{level})")
+        levels = dict.fromkeys(confidence(c["level"], ", intervals of {}") for c in own)
+        places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
     at = ", ".join(places)
     likeliest = SETTINGS[0]
     lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."
