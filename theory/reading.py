@@ -27,6 +27,11 @@ def as_path(argument: str, value: PathLike) -> Path:
         raise InputError(argument, value, "no home folder of that name", "write the whole path") from None
 
 
+def normalized(path: Path) -> Path:
+    """Return a path from the root, without . and .. in it."""
+    return Path(os.path.normpath(path.absolute()))
+
+
 def is_folder(path: PathLike) -> bool:
     """Return whether there is a folder of that name; a name that no system allows names none."""
     try:

@@ -206,7 +206,7 @@ def read_config(path: Path) -> MemberConfig:
         where, remedy = f"{path / CONFIG}: {error.argument}", _REMEDY
         if error.problem == "unknown kind":
             file = folder.read_provenance().get("model_file") if folder.has_provenance else None
-            remedy = f"import the file that registers it: --import {quote(file or 'FILE')}"
+            remedy = f"import the file that registers it:{import_option(file or 'FILE')}"
         raise InputError(where, error.value, error.problem, remedy) from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -28,7 +27,7 @@ from sim.training.members import check_frozen, check_size
 from sim.training.session import Report
 from theory import InputError
 from theory.checked import checked
-from theory.reading import PathLike, as_path, paths_of
+from theory.reading import PathLike, as_path, normalized, paths_of
 
 _OTHERS_EVERY = 0.5
 """Seconds between looks at runs that other processes train."""
@@ -112,7 +111,7 @@ def train_members(
         raise InputError("shared", True, "continues runs that others have begun", "set resume too")
     engine, is_local = engine_of(how.engine), how.engine == "local"
     # A folder called "." or ".." has its name, and the place for its lock, elsewhere.
-    whole = [Path(os.path.normpath(p.absolute())) if p.name in ("", "..") else p for p in paths_of(paths)]
+    whole = [normalized(p) if p.name in ("", "..") else p for p in paths_of(paths)]
     left = pending_runs(members, whole, how)
     check_engine(jobs_of(left, how.device, how.workers), how)
     if not is_local or (how.workers > 1 and how.device == "cpu"):

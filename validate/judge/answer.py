@@ -19,6 +19,7 @@ from sim.runs.provenance import model_file
 from theory import Task, off_diagonal
 from theory.checked import checked
 from theory.display import html_table, ranges
+from theory.reading import normalized
 from validate.judge.agreement import CONSTANT
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.given import among
@@ -294,7 +295,7 @@ def missing_command(
     """
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None
-    beside = Path(os.path.normpath(source.absolute())).parent  # The run may have been named . or ../NAME.
+    beside = normalized(source).parent  # The run may have been named . or ../NAME.
     name = beside.name + "-longer" * (longer > 1)
     if apart:
         name = f"{re.sub(r'-seeds[0-9]+-[0-9]+$', '', beside.name)}-seeds{seeds[0]}-{seeds[-1]}"

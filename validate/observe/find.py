@@ -16,9 +16,9 @@ from sim.runs.run import Run, find_runs
 from theory import cosine_matrix, frozen_direction
 from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import check_tokens, checked
-from theory.reading import PathLike, as_path, is_folder
+from theory.reading import PathLike, as_path, is_folder, normalized
 from validate.observe.observations import KEPT_SUFFIX, LazyArrays, NoRunsError, Observations
-from validate.observe.store import KEPT, kept_files, normalized, read_kept
+from validate.observe.store import KEPT, kept_files, read_kept
 
 RUNS = Path("runs/studies")
 """Where the run folders of studies are unless said otherwise."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from sim.runs.files import (
 from sim.runs.manifest import Manifest
 from sim.runs.run import Run
 from theory import InputError
-from theory.reading import PathLike, as_path
+from theory.reading import PathLike, as_path, normalized
 from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, Observations
 
@@ -162,11 +161,6 @@ def _listed(file: Path) -> tuple[Checksums, str]:
     """Return the list that has a file's checksum, and its name there, from wherever the file is named."""
     whole = normalized(file)
     return Checksums(whole.parent.parent), f"{whole.parent.name}/{whole.name}"
-
-
-def normalized(path: Path) -> Path:
-    """Return a path from the root, without . and .. in it."""
-    return Path(os.path.normpath(path.absolute()))
 
 
 # --- words of language models' runs, in a file beside the arrays of numbers ----------------------------
