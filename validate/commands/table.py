@@ -57,9 +57,10 @@ def run(options: Options) -> int:
             raise InputError(argument, str(file), "the name of another format", remedy)
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
-    records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.long:
         records = long_records([(each.source, each.config, each.metrics) for each in runs])
+    else:
+        records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.csv == "-":
         print(csv_text(records), end="")
     for argument, file in files.items():

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_TOLD = 5
 """Settings that one sentence names."""
-_EQUATIONS: list[dict[str, Any]] = json.loads(
-    Path(__file__).with_name("equations.json").read_text(encoding="utf-8")
-)
+_EQUATIONS = Path(__file__).with_name("equations.json")
 """Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
@@ -118,4 +116,8 @@ def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
         (the largest that the tests saw, or None) and standing (what such an error means).
     """
     used = set(functions)
-    return [row for row in _EQUATIONS if used.intersection(row["functions"])]
+    return [
+        row
+        for row in json.loads(_EQUATIONS.read_text(encoding="utf-8"))
+        if used.intersection(row["functions"])
+    ]
