@@ -10,7 +10,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -31,7 +31,8 @@ class TensorSpec:
     shape: tuple[int, ...]
     """Without the member axis."""
     fan_in: int | None = None
-    """d_in, the dimension that γ acts on; None for a tensor that is not drawn from a Gaussian."""
+    """d_in, the dimension that γ acts on: the rows of a matrix, which is applied to row vectors; None for a
+    tensor that is not drawn from a Gaussian."""
     scale: float = 1.0
     """What the standard deviation d_in^-γ is multiplied by."""
     start: float = 0.0
@@ -40,19 +41,8 @@ class TensorSpec:
     """or the centre of the uniform distribution that it is drawn from, and half the width of that."""
 
 
-class Scores(NamedTuple):
-    """How well a model does on some sequences: sums over their n targets."""
-
-    loss: float
-    """Cross entropy in nats."""
-    correct: float
-    """Targets that have the largest logit."""
-    n: int
-
-
-def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
-    """Return matrices that are applied to row vectors: their fan-in is their number of rows."""
-    return {name: TensorSpec(shape, shape[0]) for name, shape in shapes.items()}
+Scores = tuple[float, float, int]
+"""Sums over the targets of some sequences: cross entropy in nats, those with the largest logit, and all."""
 
 
 def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpec]:
@@ -60,11 +50,17 @@ def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpe
     return {name: TensorSpec((n, d_m), d_m if fan_in == "d_m" else n) for name, n in rows.items()}
 
 
-def layer_matrices(layer: int, d_m: int, d_heads: int, d_f: int) -> dict[str, TensorSpec]:
-    """Return the matrices of a Transformer's layer, "0.W_Q" and so on."""
-    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
-    shapes = {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}
-    return matrices({f"{layer}.{name}": shape for name, shape in shapes.items()})
+def layer_matrices(
+    layer: int, d_m: int, d_heads: int, d_f: int, residual: float = 1.0
+) -> dict[str, TensorSpec]:
+    """Return the matrices of a Transformer's layer, "0.W_Q" and so on.
+
+    The scale of those that write to the residual stream, W_O and W_out, is ``residual``.
+    """
+    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), TensorSpec((d_m, d_heads), d_m))
+    writing = {"W_O": TensorSpec((d_heads, d_m), d_heads, residual)}
+    mlp = {"W_in": TensorSpec((d_m, d_f), d_m), "W_out": TensorSpec((d_f, d_m), d_f, residual)}
+    return {f"{layer}.{name}": spec for name, spec in (reading | writing | mlp).items()}
 
 
 class Model(ABC, Generic[SectionT]):
@@ -117,7 +113,7 @@ class Model(ABC, Generic[SectionT]):
         """Return how well one member does on sequences (1, B, L): here, on their labels."""
         logits, wanted = self.logits(parameters, tokens)[0], labels[0]
         loss = torch.nn.functional.cross_entropy(logits.double(), wanted, reduction="sum")
-        return Scores(float(loss), float((logits.argmax(dim=1) == wanted).sum()), len(wanted))
+        return float(loss), float((logits.argmax(dim=1) == wanted).sum()), len(wanted)
 
     def rows(self, length: int) -> int:
         """Return how many rows of activations a sequence takes: one, or one for each position."""
