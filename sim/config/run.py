@@ -164,10 +164,9 @@ class Settings(Section):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._trained() == other._trained()
-
-    def _trained(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "sources"}
+        if type(other) is not type(self):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in vars(self) if name != "sources")
 
 
 class RunConfig(Settings):
