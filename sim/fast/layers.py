@@ -63,22 +63,21 @@ class Norm:
         """Return dx; put the gradients of gain and bias into ``found``."""
         x, mean, scale = saved
         gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
-        alone = len(x) == 1
-        if not alone:
-            found[f"{self.prefix}.w"] = torch.einsum("mrk,mrk->mk", dy, (x - mean) * scale)
-            if bias is not None:
-                found[f"{self.prefix}.b"] = dy.sum(1)
-            dy = dy * gain[:, None]
-        own = (gain[0], None if bias is None else bias[0]) if alone else (None, None)
-        wanted = [True, alone, alone and bias is not None]
         dx: Tensor
-        dx, d_gain, d_bias = ops.native_layer_norm_backward(
-            dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
-        )
-        if alone:
+        if len(x) == 1:
+            own, wanted = (gain[0], None if bias is None else bias[0]), [True, True, bias is not None]
+            dx, d_gain, d_bias = ops.native_layer_norm_backward(
+                dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
+            )
             found[f"{self.prefix}.w"] = d_gain[None]
             if bias is not None:
                 found[f"{self.prefix}.b"] = d_bias[None]
+            return dx
+        found[f"{self.prefix}.w"] = torch.einsum("mrk,mrk->mk", dy, (x - mean) * scale)
+        if bias is not None:
+            found[f"{self.prefix}.b"] = dy.sum(1)
+        dy, wanted = (dy * gain[:, None]).contiguous(), [True, False, False]
+        dx = ops.native_layer_norm_backward(dy, x, x.shape[-1:], mean, scale, None, None, wanted)[0]
         return dx
 
 
