@@ -10,7 +10,7 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -41,8 +41,14 @@ class TensorSpec:
     """or the centre of the uniform distribution that it is drawn from, and half the width of that."""
 
 
-Scores = tuple[float, float, int]
-"""Sums over the targets of some sequences: cross entropy in nats, those with the largest logit, and all."""
+class Scores(NamedTuple):
+    """How well a model does on some sequences: sums over their n targets."""
+
+    loss: float
+    """Cross entropy in nats."""
+    correct: float
+    """Targets that have the largest logit."""
+    n: int
 
 
 def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpec]:
@@ -113,7 +119,7 @@ class Model(ABC, Generic[SectionT]):
         """Return how well one member does on sequences (1, B, L): here, on their labels."""
         logits, wanted = self.logits(parameters, tokens)[0], labels[0]
         loss = torch.nn.functional.cross_entropy(logits.double(), wanted, reduction="sum")
-        return float(loss), float((logits.argmax(dim=1) == wanted).sum()), len(wanted)
+        return Scores(float(loss), float((logits.argmax(dim=1) == wanted).sum()), len(wanted))
 
     def rows(self, length: int) -> int:
         """Return how many rows of activations a sequence takes: one, or one for each position."""

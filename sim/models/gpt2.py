@@ -75,7 +75,7 @@ class GPT2(Model[GPT2Config]):
         """Return the sums over all next tokens of the first member's sequences."""
         logits, targets = next(self._predictions(parameters, tokens, labels))
         loss = cross_entropy(logits.double(), targets, reduction="sum")
-        return float(loss), float((logits.argmax(dim=1) == targets).sum()), len(targets)
+        return Scores(float(loss), float((logits.argmax(dim=1) == targets).sum()), len(targets))
 
     def _predictions(
         self, parameters: Parameters, tokens: Tensor, labels: Tensor
