@@ -123,6 +123,7 @@ WARM_UP = {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}
         ({"training": {"frozen": "W1"}}, "training.frozen"),
         ({"sources": {"model.nrm": "paper"}}, "sources"),
         ({"model": 3}, "model"),
+        ({"model": {"kind": "gpt2", 1: 2}}, "model"),
         ({"model": {"kind": ["x"]}}, "model.kind"),
         ({"model": {"n_heads": 2}}, "model key"),
         ({"model": {"kind": "transformer", "norm": "rms"}}, "model.norm"),

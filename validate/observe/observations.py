@@ -167,7 +167,7 @@ class Observations(Shown):
         last = self.metrics[-1]
         where = "" if self.path is None else f"{self.path}: "
         title = (
-            f"{where}{self.config.model.kind}, {self.label}, {last['epoch']:g} epochs; "
+            f"{where}{self.config.model.kind}, {self.label}, epoch {last['epoch']:g}; "
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
         rows = []
