@@ -7,14 +7,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sim.config.language import LanguageTask
-from sim.config.run import make_member_config
 from sim.runs.files import only_writer
 from sim.runs.run import Run
 from theory import InputError
 from theory.errors import unknown_name
 from theory.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
-from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_header
+from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_kept
 from validate.studies.state import run_state
 from validate.studies.study import Study, members_of
 from validate.terminal.progress import track
@@ -82,7 +81,7 @@ def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list
     others = [
         f
         for f in sorted(kept_files(study.name, folder))
-        if f not in own or (f.exists() and make_member_config(read_header(f).config) != own[f])
+        if f not in own or (f.exists() and read_kept(f).config != own[f])
     ]
     if others and not drop:
         problem = f"holds {others[0].name}, of a run that is not in this study"

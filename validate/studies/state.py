@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sim.config.run import MemberConfig, make_member_config
+from sim.config.run import MemberConfig
 from sim.config.section import differences
 from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text
@@ -15,7 +15,7 @@ from sim.runs.run import Run
 from theory import InputError
 from theory.display import Shown
 from validate.observe import KEPT
-from validate.observe.store import kept_file, read_header
+from validate.observe.store import kept_file, read_kept
 from validate.studies.study import Study, StudyMember
 
 State = Literal["complete", "diverged", "unfinished", "missing"]
@@ -64,9 +64,9 @@ def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT)
         made = RunFolder(member.path).read_provenance() if state == "complete" else None
         file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
         if file.exists():
-            header = read_header(file)
-            is_kept = make_member_config(header.config) == member.config
-            made = header.provenance if made is None and is_kept else made
+            observed = read_kept(file)
+            is_kept = observed.config == member.config
+            made = observed.provenance if made is None and is_kept else made
         seconds = made["wall_seconds"] if made and made["status"] == "complete" else None
         states.append(MemberState(member, state, is_kept, seconds, commit_text(made) if made else ""))
     return states
