@@ -72,9 +72,9 @@ class EmbeddingSeries(Associations):
         for kind, colour in zip(kinds, itertools.cycle(PALETTE), strict=False):
             points = [p for p in self.points if (p.matrix, p.predictor) == kind]
             steps, name = [p.step for p in points], ", ".join(kind)
-            looks = {name: Look(colour, "o"), f"{name}, shuffled text": Look(colour, line=":")}
-            for measure, (label, look) in zip(("pearson", "control"), looks.items(), strict=True):
-                found = [getattr(p.association, measure) for p in points]
+            own = [p.association.pearson for p in points], Look(colour, "o")
+            control = [p.association.control for p in points], Look(colour, line=":")
+            for label, (found, look) in {name: own, f"{name}, shuffled text": control}.items():
                 ends = np.array([[e.low, e.high] for e in found], dtype=float).T
                 correlations[label] = Curve(steps, np.array([[e.mean for e in found]]), look, interval=ends)
             observed = np.array([[p.association.observed_mean for p in points]])
