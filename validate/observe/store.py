@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 from sim.config.run import MemberConfig, make_member_config
 from sim.data.corpus import printable
 from sim.runs.files import DamagedError, read_regular, read_tensors, write_json, write_tensors, writing
-from sim.runs.manifest import Manifest
+from sim.runs.manifest import Manifest, digest
 from sim.runs.run import Run
 from theory import InputError
 from theory.reading import PathLike, as_path, normalized
@@ -161,4 +160,4 @@ def _kept_words(folder: Path) -> dict[str, Words]:
 
 def _text_key(config: MemberConfig) -> str:
     """Return a number for a task and seed, which draw the text whatever the model."""
-    return sha256(config.model_dump_json(include={"task", "seed"}).encode()).hexdigest()
+    return digest(config.model_dump_json(include={"task", "seed"}).encode())
