@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from sim import ModelSection, Run, train
+from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
@@ -23,7 +24,7 @@ from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import shown_epochs
+from validate.figures.runs import about, shown_epochs
 from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
 from validate.observe.times import common_early
@@ -152,6 +153,19 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
     assert sheet.rows[0].title.startswith("A  Singular values, outside the layers; own, ")
     assert all(row.panels for row in sheet.rows)
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
+
+
+def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs() -> None:
+    run = make_observations("emb-mlp", task=RANGES)
+    own = replace(run, config=run.config.model_copy(update={"model": Own()}))
+    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*several_language(), own]).rows[-1].title
+
+
+def test_the_footnote_has_the_width_of_the_one_layer_model() -> None:
+    """It is that of the vocabulary, and no key of the model."""
+    run = make_observations()
+    one = replace(run, config=run.config.model_copy(update={"model": OneLayerConfig()}))
+    assert f"d_m {run.task.vocab_size} (printed: 200)" in about(group_runs([one]))
 
 
 def test_matrices_that_are_left_out_are_counted() -> None:
