@@ -83,7 +83,7 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
     then has one epoch to show.
     """
-    early = common_early(setting.runs)
+    early = setting.nearest(common_early(setting.runs))  # A seed that ended sooner may not have it.
     after = [e for e in setting.epochs() if e > early]
     return (early, setting.nearest(max(PAPER_LATE * setting.epochs()[-1], after[0]))) if after else (early,)
 

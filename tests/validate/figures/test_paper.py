@@ -89,6 +89,12 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
 
 
+def test_learning_rates_of_two_models_are_not_compared() -> None:
+    runs = [make_observations(), make_observations("no-norm", learning_rate=1e-3)]
+    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
+        FIGURES[17].sheet(runs)
+
+
 def test_a_single_singular_value_stands_out() -> None:
     run = make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
@@ -251,6 +257,9 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
     assert [when_early(run) for run in setting.runs] == [2, 9]
     assert shown_epochs(setting) == (9, 10)
+    # One that ended before all were early is shown with the others at the last snapshot that all have.
+    (setting,) = group_runs([first.until(2), second])
+    assert shown_epochs(setting) == (2,)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     rates = sorted({_peak(s) for s in settings})
     gammas = sorted({s.init_rate for s in settings})
     by_rate = {(s.init_rate, _peak(s)): s for s in settings}
-    if len(by_rate) < len(settings):
+    models = {s.config.model_dump_json(include={"model", "task"}) for s in settings}
+    if len(by_rate) < len(settings) or len(models) > 1:
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     rows = []
