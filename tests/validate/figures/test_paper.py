@@ -18,7 +18,7 @@ from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import PROVENANCE, RANGES, drawn, make_observations, several
+from tests.validate.figures.synthetic import MEMORIES, PROVENANCE, RANGES, drawn, make_observations, several
 from tests.validate.figures.synthetic_language import several_language
 from theory import InputError, Task
 from theory.task.task import task_to_dict
@@ -165,6 +165,11 @@ def test_label_distributions_of_any_model_are_shown_beside_a_language_models_run
     run = make_observations("emb-mlp", task=RANGES)
     own = replace(run, config=run.config.model_copy(update={"model": Own()}))
     assert "B  own, γ = 0.8" in FIGURES[8].sheet([*several_language(), own]).rows[-1].title
+
+
+def test_each_task_of_a_network_has_its_own_row() -> None:
+    runs = [make_observations("emb-mlp", task=MEMORIES | {"vocab_size": size}) for size in (80, 90)]
+    assert len(FIGURES[8].sheet(runs).rows) == 2
 
 
 def test_the_footnote_has_the_width_of_the_one_layer_model() -> None:

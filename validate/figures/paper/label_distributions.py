@@ -27,9 +27,8 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
 
     Of each network the longest runs of A are shown. The mass inside its range stands above each panel of B.
     """
-    known = [
-        o for o in observations if isinstance(o.config.task, Task)
-    ]  # A language model's has no mappings.
+    # A language model's task has no mappings.
+    known = [o for o in observations if isinstance(o.config.task, Task)]
     tables = [o for o in known if sum(m.is_table for m in o.task.mappings) > 1]
     windows = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]
     lookups = [o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)]
@@ -54,10 +53,10 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
 
 
 def _longest(settings: Sequence[Setting]) -> list[Setting]:
-    """Return of each network and γ the setting with the longest runs: shorter ones fit less of the tables."""
+    """Return of each network, γ and task the setting with the longest runs: others fit less of the tables."""
     by_length = sorted(settings, key=lambda setting: setting.runs[0].config.training.epochs)
-    last = {model_name(setting, rate=True): setting for setting in by_length}
-    return [setting for setting in settings if setting is last[model_name(setting, rate=True)]]
+    last = {(model_name(setting, rate=True), setting.task): setting for setting in by_length}
+    return [setting for setting in settings if any(setting is longest for longest in last.values())]
 
 
 def _mapping_curves(setting: Setting) -> PanelRow:
