@@ -14,7 +14,7 @@ from sim.training.execution import Execution, process_count
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.observe import RUNS
-from validate.studies.state import run_state
+from validate.studies.keeping import run_state
 from validate.studies.study import Study, StudyMember, members_of
 from validate.terminal.progress import duration, training_progress
 from validate.terminal.streams import is_live, say

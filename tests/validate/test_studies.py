@@ -9,6 +9,7 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
+from sim.runs.beginning import open_folder
 from sim.training.session import train_together
 from tests.conftest import Cli
 from tests.run_folder import change, every_file
@@ -142,6 +143,9 @@ def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> No
     train_together([member.config], [member.path], report=report, stop=lambda: len(epochs) > 0)
     assert run_state(member.path, member.config) == "unfinished"
     assert keep(study, tmp_path, tmp_path / "kept") == []
+    begun = members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
+    open_folder(begun.path, begun.config)
+    assert run_state(begun.path, begun.config) == "unfinished"
     (kept_so_far,) = keep(study, tmp_path, tmp_path / "kept", unfinished=True)
     early = read_kept(kept_so_far)
     assert early.metrics == Run.open(member.path, unfinished=True).metrics

@@ -21,7 +21,7 @@ from sim.training.launch import epochs_left, train_members
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.studies import load_study
-from validate.studies.state import State, run_state
+from validate.studies.keeping import State, run_state
 from validate.terminal.progress import training_progress
 from validate.terminal.tables import say
 
