@@ -52,6 +52,7 @@ def run(options: Options) -> int:
         if getattr(options, name) and not options.keep:
             raise InputError(name, True, "applies to --keep only", "add --keep, or leave it out")
     folder = options.kept or KEPT
+    count = process_count(options.workers)
     studies = [load_study(name) for name in options.names or study_names()]
     for study in studies if options.keep else []:
         check_kept(study, folder, drop=options.drop)
@@ -61,7 +62,6 @@ def run(options: Options) -> int:
         run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:
         keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
-    count = process_count(options.workers)
     found = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
         print_json(found)
