@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import validate.studies
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table
-
-if TYPE_CHECKING:
-    from validate.studies import Study
 
 
 class Options(EngineOptions):
@@ -45,7 +43,6 @@ def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     from sim.training.execution import process_count
     from validate.observe import KEPT
-    from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.progress import duration
 
     for name in ("drop", "unfinished"):
@@ -53,15 +50,13 @@ def run(options: Options) -> int:
             raise InputError(name, True, "applies to --keep only", "add --keep, or leave it out")
     folder = options.kept or KEPT
     count = process_count(options.workers)
-    studies = [load_study(name) for name in options.names or study_names()]
+    studies = [validate.load_study(name) for name in options.names or validate.study_names()]
     for study in studies if options.keep else []:
-        check_kept(study, folder, drop=options.drop)
+        validate.studies.check_kept(study, folder, drop=options.drop)
     if options.run:
-        from validate.training import run_study
-
-        run_study(studies, options.root, **vars(options.execution(resume=True)))
+        validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:
-        keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
+        validate.studies.keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     found = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
         print_json(found)
@@ -87,11 +82,9 @@ def run(options: Options) -> int:
 _STATES = ("complete", "unfinished", "diverged", "missing")
 
 
-def _summary(study: Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
+def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
     """Return a study's runs, its counts, and the time that its missing runs will take, as others took."""
-    from validate.studies import members_of, states_of
-
-    states = states_of(study, members_of(study, root), folder)
+    states = validate.studies.states_of(study, validate.studies.members_of(study, root), folder)
     left = sum(s.state in ("missing", "unfinished") for s in states)
     known = [s.seconds for s in states if s.seconds is not None]
     mean = sum(known) / len(known) if known else None
