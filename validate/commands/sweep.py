@@ -48,6 +48,7 @@ def run(options: Options) -> int:
     """Train, write the table and the map, and say where the runs stand."""
     from sim.data.text import require
     from sim.runs.outputs import OutputFile, OutputFolder
+    from sim.training.cost import cost_of_runs
     from validate.training import cost_text
 
     execution = options.execution()
@@ -62,7 +63,7 @@ def run(options: Options) -> int:
         finally:
             sweeps.write_sweep_tables(sweeps.plan_of(sweep, options.out), options.out, tables)
     plan = sweeps.plan_of(sweep, options.out)
-    cost = plan.cost(execution) if options.dry_run and plan.left else None
+    cost = cost_of_runs(plan.remaining, execution) if options.dry_run and plan.left else None
     if options.as_json:
         seconds = None if cost is None else cost.seconds
         left = {"runs_left": len(plan.left), "steps_left": plan.n_steps, "seconds_left": seconds}

@@ -15,7 +15,7 @@ from sim.runs.files import only_writer
 from sim.runs.outputs import OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import axes_of, long_records, settings_of, table_content
-from sim.training.cost import Cost, Remaining, cost_of_runs, steps_of_runs
+from sim.training.cost import Remaining, steps_of_runs
 from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
 from theory.checked import checked
@@ -93,10 +93,6 @@ class Plan:
     def summary(self) -> str:
         """The work that is left, in one line."""
         return f"runs left: {len(self.left)} of {len(self.states)}, steps: {self.n_steps}"
-
-    def cost(self, execution: Execution) -> Cost:
-        """Return what the runs that are left will cost, from a few steps on this machine."""
-        return cost_of_runs(self.remaining, execution)
 
 
 def load_sweep(source: str | Path) -> Sweep:
