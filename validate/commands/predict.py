@@ -71,7 +71,7 @@ def run(options: Options) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    member = None
+    member: sim.MemberConfig | None = None
     if options.curves or options.flow:
         training = {name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")}
         data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
