@@ -169,6 +169,7 @@ def test_train_then_compare(config: Path, tmp_path: Path, cli: Cli) -> None:
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
         ("compare nowhere", ["nowhere", "train into it"]),
+        ("sweep show nowhere", ["nowhere", "no such folder"]),
         ("study --drop", ["drop", "add --keep"]),
     ],
 )

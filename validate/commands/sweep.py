@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from sim.config.run import Kernels
 from theory import InputError
 from theory.errors import unknown_name
+from theory.reading import is_folder
 from validate import sweeps
 from validate.commands.options import CommandOptions, EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table, say
@@ -139,7 +140,8 @@ def show(options: Show) -> int:
     from sim.runs.run import Run, find_runs, is_complete
 
     paths = find_runs(options.runs)
-    complete = [Run.open(path) for path in paths if is_complete(path)]
+    # What is no folder is refused: a name that is mistyped is no unfinished run.
+    complete = [Run.open(path) for path in paths if is_complete(path) or not is_folder(path)]
     if not complete:
         where = ", ".join(map(str, options.runs))
         remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml --out FOLDER"
