@@ -284,3 +284,9 @@ def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
     assert shared_runs(studies) == [(("a", "b/x"), len(members_of(studies[0])))]
     cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
     assert shared_runs([Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
+
+
+def test_several_studies_begin_with_those_that_are_not_kept(cli: Cli) -> None:
+    first = cli("study", "emb-mlp", "search").out.splitlines()[0]
+    assert first.startswith("1 of 2 studies are kept whole")
+    assert first.endswith("Not kept: search.")

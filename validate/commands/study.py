@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import validate.studies
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.tables import print_json, print_table
+from validate.terminal.tables import print_json, print_table, print_text
 
 
 class Options(EngineOptions):
@@ -72,11 +73,27 @@ def run(options: Options) -> int:
         f"run folders: under {options.root}; kept studies no longer need them.",
         f"time left: for training the incomplete runs, with {count} process{'es' * (count > 1)}.",
     )
+    if len(found) > 1:
+        print_text([_sentence(found)])
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
     for each in found if options.list else []:
         lines = [[r["path"], r["state"], "yes" if r["kept"] else "no", r["made_by"]] for r in each["runs"]]
         print_table(each["name"], ["run", "state", "kept", "made by"], lines)
     return 0
+
+
+def _sentence(found: Sequence[dict[str, Any]]) -> str:
+    """Return how many studies are kept whole, and which are not."""
+    whole = [each for each in found if each["kept"] == each["total"]]
+    parts = [
+        f"{each['name']} {each['kept']}/{each['total']}" for each in found if 0 < each["kept"] < each["total"]
+    ]
+    none = [each["name"] for each in found if not each["kept"]]
+    return (
+        f"{len(whole)} of {len(found)} studies are kept whole: their claims and figures need no training."
+        + f" Kept in part: {', '.join(parts)}." * bool(parts)
+        + f" Not kept: {', '.join(none)}." * bool(none)
+    )
 
 
 _STATES = ("complete", "unfinished", "diverged", "missing")
