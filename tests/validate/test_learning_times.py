@@ -24,7 +24,7 @@ from validate.judge.measures.learning_times import (
     Time,
     best_guess,
     explained,
-    matched_error,
+    matched_off,
     one_sided,
     times_of,
 )
@@ -98,9 +98,9 @@ def test_a_guess_that_is_right_explains_everything() -> None:
 
 def test_matched_accuracy_is_read_from_the_prediction() -> None:
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
-    observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(5)})
-    assert matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
-    assert math.isnan(matched_error(observed, [], 0.5))
+    observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(4.2)})
+    assert matched_off(observed, [prediction]) == pytest.approx(0.4 - 0.2)
+    assert math.isnan(matched_off(observed, []))
 
 
 def test_a_training_that_is_not_predicted_is_refused() -> None:
