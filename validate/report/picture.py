@@ -14,11 +14,11 @@ from validate.figures.panels.panel import BasePanel, Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
-from validate.judge.agreement import measures, slope
+from validate.judge.agreement import agreement, slope
 from validate.judge.answer import PREDICTION, Answer
 from validate.judge.groups import Setting, early_text
 from validate.judge.measures.geometry import cosine_pairs
-from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
+from validate.judge.stats import SHARE, Estimate, over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import uniform_cosines
 
@@ -66,10 +66,9 @@ def agreements(setting: Setting) -> list[Agreement]:
     kinds = pair_kinds(setting.task)
     for kind, chosen in {**kinds, "all pairs": np.ones(observed.shape[1], dtype=bool)}.items():
         x, y = predicted[:, chosen], observed[:, chosen]
-        each = measures(x, y)
+        pearson, rmse = agreement(x, y, "pearson", "rmse")
         slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
         sign = over_seeds((np.sign(x) == np.sign(y)).mean(axis=1), SHARE)
-        pearson, rmse = over_seeds(each["pearson"], COSINE), over_seeds(each["rmse"], SIZE)
         found.append(Agreement(kind, pearson, slopes, sign, rmse))
     return found
 
