@@ -23,9 +23,8 @@ from validate.studies.study import differing_keys, keys_of
 class Evidence:
     """Finds runs by the study under whose name they are kept or stored.
 
-    The studies of ``places`` are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``, and any other
-    from the kept observations in ``folder``, if any may be taken. Runs that are not of the study count as
-    missing, whatever their folder is called. ``load`` returns what a study consists of.
+    The studies of ``places`` are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``, where runs of
+    another configuration count as missing, and any other from the kept observations in ``folder``, if given.
     """
 
     places: Mapping[str, Path] = field(default_factory=dict)
@@ -58,9 +57,8 @@ class Evidence:
     def _look(self, study: str, found: Sample) -> Sample:
         """Return the runs of the seeds of the last planned look, cut to the planned length.
 
-        A seed counts when it has reached that length at large and at small γ. So no endpoint is judged before
-        another, none at a length that was not planned, and seeds between two looks change nothing. The rate
-        is constant: a short run is the beginning of a long one.
+        A seed counts when it has reached that length at large and at small γ: no endpoint is judged before
+        another. The rate is constant, so that a short run is the beginning of a long one.
         """
         setup = MORE[study]
         length = self._defined(setup.more).configs[None].training.epochs
@@ -131,9 +129,11 @@ class Evidence:
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
-        variants = needs.variants or self.variants_of(needs.study)
+        variants, configs = (
+            needs.variants or self.variants_of(needs.study),
+            self._defined(needs.study).configs,
+        )
         why = self._absent(needs, variants)
-        configs = self._defined(needs.study).configs
         n_seeds = len({seed for variant in variants for seed in configs[variant or None].seeds})
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
         return f"{len(why)} of {n_seeds} seeds missing: {told}" if why else ""
@@ -142,14 +142,15 @@ class Evidence:
         """Return the seeds of runs that a study defines and nobody has, and why these cannot be judged by."""
         study, found = needs.study, defaultdict[int, set[str]](set)
         for variant in variants:
-            config = self._defined(study).configs[variant or None]
-            there: set[tuple[float, int]] = set()
+            config, there = self._defined(study).configs[variant or None], set()
             with suppress(MissingRunsError):
                 runs = [run for own in self.cells(study, variant).values() for run in own]
                 there = {(run.config.init_rate, run.config.seed) for run in runs}
-            rates = needs.init_rates or config.init_rates
             for m in config.members():
-                if m.init_rate not in rates or (m.init_rate, m.seed) in there:
+                if (
+                    m.init_rate not in (needs.init_rates or config.init_rates)
+                    or (m.init_rate, m.seed) in there
+                ):
                     continue
                 why = "not kept"
                 if study in self.places:

@@ -152,27 +152,17 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
         sides.append(_side(first | (other if isinstance(other, dict) else {"at": other})))
         least, most = least - most, most - least
     relation, _, threshold = data.get("holds", "> nan").partition(" ")
-    margin = data.get("margin")
+    about = {key: data[key] for key in ("margin", "reason", "counted_from") if key in data}
     if relation == "within":
         margin, _, threshold = threshold.partition(" of ")
+        about["margin"] = float(margin)
     step = data.get("step", 0.0)
     if isinstance(step, str):  # How far apart neighbouring values of a measure are at a study's size.
         counts, sizes = SETTINGS_DATA["steps"][step], SETTINGS_DATA["studies"]
         kinds = (kind for kind, studies in sizes.items() if study in studies and kind in counts)
         step = 1 / float(counts[next(kinds, "all")])
-    return Condition(
-        data["what"],
-        tuple(sides),
-        relation,
-        float(threshold),
-        None if margin is None else float(margin),
-        (least, most),
-        data.get("reason", ""),
-        role,
-        label,
-        step,
-        data.get("counted_from"),
-    )
+    about |= {"within": (least, most), "role": role, "setting": label, "step": step}
+    return Condition(data["what"], tuple(sides), relation, float(threshold), **about)
 
 
 def _side(data: Mapping[str, Any]) -> Side:

@@ -33,10 +33,7 @@ def two_corpora(run: Observations) -> tuple[str, str]:
 
 
 def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float:
-    """Return the second corpus's loss less the first's, in nats, each above an entropy of its own text.
-
-    ``known`` is one of ``KNOWN``, ``line`` an evaluation.
-    """
+    """Return the second corpus's loss less the first's at a line of the metrics, each above an entropy."""
     first, second = (
         float(curve(run, "loss", name)[1][line]) - (0.0 if known == "nothing" else entropy(run, name, known))
         for name in two_corpora(run)
@@ -85,9 +82,8 @@ def cosine_correlation(
 ) -> float:
     """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
 
-    ``corpus`` is a name, or 0 for the first of the two; ``predictor`` one of ``validate.observe.language``.
-    ``control`` takes the prediction of the shuffled text, ``centred`` removes the mean row first. At
-    ``compared_epoch`` unless another is given; NaN if there is none.
+    ``corpus`` is a name, or 0 for the first of the two; ``control`` takes the prediction of the shuffled
+    text, ``centred`` removes the mean row first. At ``compared_epoch`` by default; NaN if there is none.
     """
     epoch = compared_epoch(run) if epoch is None else epoch
     if epoch is None:
