@@ -121,7 +121,7 @@ class Side:
 
 def asked_text(relation: str, threshold: float, margin: float | None) -> str:
     """Return a threshold in words."""
-    return f"within {margin:g} of {threshold:g}" if relation == "within" else f"{relation} {threshold:g}"
+    return f"within {margin or 0:g} of {threshold:g}" if relation == "within" else f"{relation} {threshold:g}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -135,6 +135,10 @@ def test_what_is_shown_changes_no_verdict() -> None:
         assert alone.verdict == beside.verdict
 
 
+def test_a_condition_within_no_margin_can_be_shown() -> None:
+    assert condition([1.0], 0.3, relation="within").asked == "within 0 of 0.3"
+
+
 def test_runs_that_are_missing_are_named() -> None:
     def find(needs: Needs) -> Any:
         raise MissingRunsError(f"no runs of {needs.study}")
