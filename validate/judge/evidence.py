@@ -142,15 +142,14 @@ class Evidence:
         """Return the seeds of runs that a study defines and nobody has, and why these cannot be judged by."""
         study, found = needs.study, defaultdict[int, set[str]](set)
         for variant in variants:
-            config, there = self._defined(study).configs[variant or None], set()
+            config = self._defined(study).configs[variant or None]
+            there: set[tuple[float, int]] = set()
             with suppress(MissingRunsError):
                 runs = [run for own in self.cells(study, variant).values() for run in own]
                 there = {(run.config.init_rate, run.config.seed) for run in runs}
+            rates = needs.init_rates or config.init_rates
             for m in config.members():
-                if (
-                    m.init_rate not in (needs.init_rates or config.init_rates)
-                    or (m.init_rate, m.seed) in there
-                ):
+                if m.init_rate not in rates or (m.init_rate, m.seed) in there:
                     continue
                 why = "not kept"
                 if study in self.places:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,22 +63,12 @@ class Aligned(Record):
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Every pair's cosine at one training accuracy, shape (n_seeds, n_pairs); predictions with their cost."""
+    """Every pair's cosine at one training accuracy, shape (n_seeds, n_pairs), and how each predictor does."""
 
     level: float
     observed: FloatArray
     predicted: dict[str, FloatArray]
-    seconds: dict[str, float]
-
-    @cached_property
-    def rows(self) -> list[Aligned]:
-        """How each predictor does."""
-        rows = []
-        for name, predicted in self.predicted.items():
-            pearson, rmse = agreement(predicted, self.observed, "pearson", "rmse")
-            slopes = over_seeds([slope(p, o) for p, o in zip(predicted, self.observed, strict=True)])
-            rows.append(Aligned(self.level, name, pearson, slopes, rmse, self.seconds[name]))
-        return rows
+    rows: list[Aligned]
 
 
 def snapshot_at(run: Observations, level: float) -> int | None:
@@ -169,5 +158,10 @@ def aligned(setting: Setting) -> list[Level]:
             predicted[SEED] = np.roll(observed, -1, axis=0)
             each = [run.seconds * epoch / run.config.training.epochs for run, epoch in own]
             cost[SEED] = float(np.median(each))
-        found.append(Level(level, observed, predicted, cost))
+        rows = []
+        for predictor, cosines in predicted.items():
+            pearson, rmse = agreement(cosines, observed, "pearson", "rmse")
+            slopes = over_seeds([slope(p, o) for p, o in zip(cosines, observed, strict=True)])
+            rows.append(Aligned(level, predictor, pearson, slopes, rmse, cost[predictor]))
+        found.append(Level(level, observed, predicted, rows))
     return found

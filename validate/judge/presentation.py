@@ -143,7 +143,7 @@ def paragraph(claims: Sequence[Claimed]) -> str:
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
     at = ", ".join(places)
     likeliest = SETTINGS[0]
-    lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."
+    lacking = f" The {likeliest.name} are judged from {min(map(int, likeliest.looks))} seeds on."
     return f"{sentences}. Judged at: {at}.{lacking if likeliest.label not in used else ''}"
 
 

@@ -130,8 +130,8 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """
     found = []
     for setting in track(settings, "taking error budgets"):
-        groups = groups_of(setting.task).items() if setting.kind == "emb-mlp" else ()
-        for epoch, (group, tokens) in product(setting.epochs(), groups):
+        groups = groups_of(setting.task) if setting.kind == "emb-mlp" else {}
+        for epoch, (group, tokens) in product(setting.epochs(), groups.items()):
             matrices = predictions(setting.runs, [epoch] * len(setting.runs), tokens)
             matrices[OBSERVED] = [run.cosines(tokens, epoch) for run in setting.runs]
             rungs = {name: np.array([*map(off_diagonal, of_runs)]) for name, of_runs in matrices.items()}

@@ -100,12 +100,13 @@ def each_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) ->
     estimates = []
     for column in np.asarray(values, np.float64).T:
         defined = column[np.isfinite(column)]
-        n, low, high = len(defined), None, None
+        n = len(defined)
         mean = float(defined.mean()) if n else math.nan
+        interval: tuple[float | None, float | None] = (None, None)
         if n > 1:
             half = float(stdtrit(n - 1, 0.975)) * math.sqrt(spread(defined) / n)
-            low, high = max(mean - half, within[0]), min(mean + half, within[1])
-        estimates.append(Estimate(mean, low, high, n))
+            interval = max(mean - half, within[0]), min(mean + half, within[1])
+        estimates.append(Estimate(mean, *interval, n))
     return estimates
 
 

@@ -25,10 +25,10 @@ NUMBERS = (4, 8, 16, 32)
 # --- Proposition 1 --------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def population(length: int = 3) -> theory.CountPopulation:
+@lru_cache(maxsize=1)
+def population() -> theory.CountPopulation:
     """Return the whole population of the Emb-MLP setting, memory labels by their distribution."""
-    return theory.count_population(theory.Task.paper(length=length))
+    return theory.count_population(theory.Task.paper(length=3))
 
 
 def weights(gamma: float, draw: int) -> theory.EmbMLPParameters:
