@@ -72,7 +72,10 @@ MORE = {setup.study: setup for setup in SETTINGS if setup.more}
 
 @dataclass(frozen=True)
 class Needs:
-    """The runs that a measure is taken of: a study's at some γ, of some variants; all it has if empty."""
+    """The runs that a measure is taken of: a study's at some γ, of some variants; all that it has if empty.
+
+    ``least_rates`` is how many values of γ there have to be.
+    """
 
     study: str
     init_rates: tuple[float, ...] = ()

@@ -58,7 +58,8 @@ class Evidence:
         """Return the runs of the seeds of the last planned look, cut to the planned length.
 
         A seed counts when it has reached that length at large and at small γ: no endpoint is judged before
-        another. The rate is constant, so that a short run is the beginning of a long one.
+        another, and seeds between two looks change nothing. A short run is the beginning of a long one, as
+        the rate is constant.
         """
         setup = MORE[study]
         length = self._defined(setup.more).configs[None].training.epochs
@@ -129,11 +130,9 @@ class Evidence:
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
-        variants, configs = (
-            needs.variants or self.variants_of(needs.study),
-            self._defined(needs.study).configs,
-        )
+        variants = needs.variants or self.variants_of(needs.study)
         why = self._absent(needs, variants)
+        configs = self._defined(needs.study).configs
         n_seeds = len({seed for variant in variants for seed in configs[variant or None].seeds})
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
         return f"{len(why)} of {n_seeds} seeds missing: {told}" if why else ""

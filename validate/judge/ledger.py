@@ -98,14 +98,14 @@ def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ..
 def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     """Read a claim: at each of its settings the endpoints, then what is shown."""
     claim = f"claim {entry.get('number', entry.get('name', ''))}"
-    known = (*_OF_A_CLAIM, *_OF_ALL, "settings", "endpoint", "shown")
-    _check_keys(claim, entry, known, ("name", "statement"))
+    of_claim = (*_OF_A_CLAIM, *_OF_ALL, "settings", "endpoint", "shown")
+    _check_keys(claim, entry, of_claim, ("name", "statement"))
     of_all = {"study": study} | {key: entry[key] for key in _OF_ALL if key in entry}
     roles: tuple[Role, Role] = ("endpoint", "shown")
     for role in roles:
         for data in entry.get(role, []):
-            known = _OF_A_CONDITION + _OF_A_SIDE + _OF_ALL
-            _check_keys(f"{claim}, {role}", data, known, ("what", "measure"))
+            of_condition = _OF_A_CONDITION + _OF_A_SIDE + _OF_ALL
+            _check_keys(f"{claim}, {role}", data, of_condition, ("what", "measure"))
     conditions = [
         _condition(of_all | own, label, role)
         for label in _labels_of(entry.get("settings", [])) or [""]

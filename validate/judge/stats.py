@@ -188,7 +188,7 @@ class Mean:
             total = freedom + prior.freedom
             variance = (freedom * variance + prior.freedom * prior.variance) / total
             freedom = min(total, prior.most)
-        # NaN for one value, with a prior too.
+        # The variance of one value is NaN, with a prior too.
         return cls(mean, math.sqrt(variance / n), freedom) if variance > 0 else cls(mean, math.nan, math.nan)
 
     def interval(self, level: float) -> tuple[float, float] | None:

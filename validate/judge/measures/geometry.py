@@ -32,15 +32,17 @@ MATRICES: tuple[str, ...] = (
 
 def chosen(run: Observations, tokens: Tokens | str) -> Tokens:
     """Return tokens of a run's task: those given, or those of a name that claims give them."""
-    named = {
+    if not isinstance(tokens, str):
+        return tokens
+    named: dict[str, Tokens] = {
         ALL: run.task.anchors,
         "reasoning anchors": run.task.reasoning_anchors,
         "memory anchors": run.task.memory_anchors,
         "keys": run.task.keys,
     }
-    if isinstance(tokens, str) and tokens not in named:
+    if tokens not in named:
         raise unknown_name("tokens", tokens, named)
-    return named[tokens] if isinstance(tokens, str) else tokens
+    return named[tokens]
 
 
 def cosine_pairs(run: Observations, tokens: Tokens | str, when: When) -> FloatArray:
