@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("theory", "sim", "validate")
 BATCH, SECONDS = 100, 300
 """Tests that run together; a fault that keeps them running for longer is seen."""
-READERS = ("tests/test_imports.py", "tests/test_refusals.py")
+READERS = ("tests/test_imports.py",)
 """Tests of the packages' text, which see a fault without reaching its line."""
 OTHER: dict[type[Any], type[Any]] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},

@@ -10,7 +10,7 @@ import numpy as np
 
 import theory
 from tests.bench.products import spread
-from tests.theory.large_task import LARGE
+from tests.theory.test_held_out_functions import LARGE
 from theory import EmbMLPParameters, Task
 
 VOCABULARY, N_TOKENS = 50_257, 1_000_000

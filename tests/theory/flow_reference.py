@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.integrate import solve_ivp
 
 import theory
 from theory import IDENTITY, TANH, Activation, CountPopulation, EmbMLPParameters, Task
+from theory.integrate.trajectory import Matrices
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
 BENT = Activation(
@@ -90,6 +93,18 @@ class TorchModel:
     def descent(self, sequences: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
         """Return minus the gradient of the mean loss: the gradient flow's velocity."""
         return [-g.numpy() for g in torch.autograd.grad(self.loss(sequences, labels), self.weights)]
+
+
+def followed(
+    velocity: Callable[[Matrices], Iterable[np.ndarray]], initial: EmbMLPParameters, end: float
+) -> Matrices:
+    """Return the end of dθ/dt = velocity(θ) by SciPy's own driver."""
+
+    def packed(_, vector):
+        return np.concatenate([v.ravel() for v in velocity(initial.matrices.unpack(vector))])
+
+    found = solve_ivp(packed, (0, end), initial.matrices.packed(), "LSODA", rtol=1e-10, atol=1e-12)
+    return initial.matrices.unpack(found.y[:, -1])
 
 
 def relative(a: np.ndarray, b: np.ndarray) -> float:

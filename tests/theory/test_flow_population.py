@@ -61,13 +61,16 @@ def test_losses_are_those_of_the_real_model(activation, scale):
         assert measured[name] == pytest.approx(truth, rel=1e-12)
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.05])
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
-def test_what_is_conserved(activation):
-    example = small_example()
-    flow = population_flow(example.population, parameters(), [0.0, 20.0], activation=activation, solver=EXACT)
-    assert EMBEDDING_BALANCE in flow.invariants
-    assert (HIDDEN_BALANCE in flow.invariants) == (activation is IDENTITY)
+def test_what_is_conserved_decays_twice_as_fast_as_the_weights(activation, decay):
+    options = {"activation": activation, "weight_decay": decay, "solver": EXACT, "keep": ("W_emb", "W1")}
+    flow = population_flow(small_example().population, parameters(), [0.0, 20.0], **options)
+    expected = {EMBEDDING_BALANCE} | ({HIDDEN_BALANCE} if activation is IDENTITY else set())
+    assert flow.invariants.keys() == expected
     for drift in flow.invariants.values():
         assert drift[0] == 0
         # Local tolerance 1e-9 over fewer than a thousand steps.
         assert drift[1] < 1e-6
+    before, after = (E.T @ E - W @ W.T for E, W in zip(flow["W_emb"], flow["W1"], strict=True))
+    assert relative(after, np.exp(-2 * decay * 20) * before) < 1e-6
