@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
+from operator import truediv
 from typing import Any
 
 import torch
@@ -39,12 +39,13 @@ def bench_train(rounds: int = 5) -> dict[str, Any]:
     found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
     for name in MODELS:
         # Pools of their own: the plain loop shall have neither the engine's memory nor its settings.
-        with ExitStack() as stack:
-            ours, plain = (
-                stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"))) for _ in range(2)
-            )
+        with _pool(workers) as ours, _pool(workers) as plain:
             found[name] = _bench_model(ours, plain, name, workers, rounds)
     return found
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"))
 
 
 def _bench_model(
@@ -54,7 +55,7 @@ def _bench_model(
     work: dict[str, tuple[ProcessPoolExecutor, Callable[[str, int], float]]] = {
         "plain loop": (plain, plain_rate),
         "torch": (ours, engine_rate),
-        "compiled": (ours, compiled_rate),
+        "compiled": (ours, partial(engine_rate, kernels="compiled")),
         "limit": (ours, limit_rate),
     }
     for pool, call in work.values():  # Everything built and warm, in every process.
@@ -64,7 +65,7 @@ def _bench_model(
         for kind, (pool, call) in work.items():
             rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
     ratios = {
-        f"{kernels} to {other}": spread([a / b for a, b in zip(rates[kernels], rates[other], strict=True)])
+        f"{kernels} to {other}": spread(list(map(truediv, rates[kernels], rates[other])))
         for kernels in ("torch", "compiled")
         for other in ("plain loop", "limit")
     }
@@ -124,11 +125,6 @@ def engine_rate(name: str, steps: int, kernels: Kernels = "torch") -> float:
             trainer.advance(trainer.position + most)
             done += most
         return steps / (time.perf_counter() - start)
-
-
-def compiled_rate(name: str, steps: int) -> float:
-    """Return the same with compiled kernels."""
-    return engine_rate(name, steps, "compiled")
 
 
 def plain_rate(name: str, steps: int) -> float:

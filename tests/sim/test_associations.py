@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from sim import train_associations
 from tests.docs_script import load_script
 from tests.theory.corpus.plain import markov
 from tests.toy_text import toy_documents
-from theory import Associations, InputError, corpus_associations
+from theory import InputError, corpus_associations
 from validate.judge.measures import propositions
 
 NAMES = ("output", "value", "attention", "position")
@@ -27,19 +28,13 @@ def corpus(vocab_size: int, n: int, length: int) -> npt.NDArray[np.int64]:
     return np.stack(markov(rng, transitions, n, length))
 
 
-def errors(
-    sequences: npt.NDArray[np.int64],
-    terms: Associations,
-    vocab_size: int,
-    n_layers: int,
-    steps: int,
-    rate: float,
-) -> list[tuple[float, float]]:
+def errors(sequences: npt.NDArray[np.int64], vocab_size: int, **how: Any) -> list[tuple[float, float]]:
     """Return for each kind of matrix the largest error over layers, absolute and relative."""
-    model = train_associations(sequences, vocab_size, n_layers=n_layers, steps=steps, rate=rate)
+    model = train_associations(sequences, vocab_size, **how)
+    terms = corpus_associations(sequences, vocab_size).after(how["steps"], how["rate"])
     found = []
     for name in NAMES:
-        predicted = getattr(terms.after(steps, rate), name)
+        predicted = getattr(terms, name)
         trained = getattr(model, name).detach().numpy().reshape(-1, *predicted.shape)
         worst = max(float(np.linalg.norm(layer - predicted)) for layer in trained)
         found.append((worst, worst / float(np.linalg.norm(predicted))))
@@ -48,10 +43,9 @@ def errors(
 
 def test_the_errors_are_of_order_two_three_and_five() -> None:
     sequences = corpus(30, 30, 9)
-    terms = corpus_associations(sequences, 30)
-    of_rate = [errors(sequences, terms, 30, 2, 6, rate) for rate in (0.002, 0.001)]
+    of_rate = [errors(sequences, 30, n_layers=2, steps=6, rate=rate) for rate in (0.002, 0.001)]
     assert max(relative for _, relative in of_rate[1]) < 1e-3
-    of_steps = [errors(sequences, terms, 30, 2, steps, 1e-3) for steps in (20, 40)]
+    of_steps = [errors(sequences, 30, n_layers=2, steps=steps, rate=1e-3) for steps in (20, 40)]
     for i, order in enumerate(ORDERS):
         in_rate = np.log2(of_rate[0][i][0] / of_rate[1][i][0])
         in_steps = np.log2(of_steps[1][i][0] / of_steps[0][i][0])
@@ -63,10 +57,9 @@ def test_the_errors_are_of_order_two_three_and_five() -> None:
 def test_the_errors_stay_below_the_published_bounds() -> None:
     """Im et al.: 3 s²η², 12 s³η³ and 13 s⁵η⁵T, in the Frobenius norm, for L ≤ √T/4."""
     sequences = corpus(20, 30, 33)
-    terms = corpus_associations(sequences, 20)
     for steps in (4, 16):
         dose = steps / 32
-        found = errors(sequences, terms, 20, 1, steps, 1 / 32)
+        found = errors(sequences, 20, n_layers=1, steps=steps, rate=1 / 32)
         bounds = 3 * dose**2, 12 * dose**3, 13 * dose**5 * 32, 13 * dose**5 * 32
         assert all(error <= bound for (error, _), bound in zip(found, bounds, strict=True))
 

@@ -20,11 +20,8 @@ from theory.arrays import FloatArray
 
 def test_the_emb_mlp_setting_is_enumerated() -> None:
     data = build_dataset(RunConfig().members()[0])
-    assert {name: len(rows) for name, rows in data.parts.items()} == {
-        "mem": 10_000,
-        "rsn_train": 9_800,
-        "rsn_test": 200,
-    }
+    sizes = {name: len(rows) for name, rows in data.parts.items()}
+    assert sizes == {"mem": 10_000, "rsn_train": 9_800, "rsn_test": 200}
     assert len(data.train) == 19_800
     assert set(data.train.tolist()).isdisjoint(data.parts["rsn_test"].tolist())
     tokens, labels = data.tokens[data.parts["rsn_test"]], data.labels[data.parts["rsn_test"]]

@@ -37,7 +37,6 @@ def _recorded(out: Path) -> Iterator[list[Tree]]:
     or dropped, or just made or dropped. What the kernel has, a killed process leaves.
     """
     states: list[Tree] = []
-    before = os.fsync, os.replace, os.unlink, os.mkdir, os.rmdir
 
     def half_written(file: int) -> None:
         states.append(_tree(out))
@@ -55,13 +54,12 @@ def _recorded(out: Path) -> Iterator[list[Tree]]:
 
         return perform
 
-    os.fsync = recording(os.fsync, half_written)
-    for name in ("replace", "unlink", "mkdir", "rmdir"):
-        setattr(os, name, recording(getattr(os, name), lambda *_: states.append(_tree(out))))
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", recording(os.fsync, half_written))
+        for name in ("replace", "unlink", "mkdir", "rmdir"):
+            original = getattr(os, name)
+            patched.setattr(os, name, recording(original, lambda *_: states.append(_tree(out))))
         yield states
-    finally:
-        os.fsync, os.replace, os.unlink, os.mkdir, os.rmdir = before
 
 
 def _tree(folder: Path) -> Tree:

@@ -54,13 +54,12 @@ def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def _train_unprivileged(config: RunConfig, out: Path, resume: bool, said: Any) -> None:
+def _refusal_of_nobody(config: RunConfig, out: Path, resume: bool) -> str:
     if os.geteuid() == 0:
         os.setuid(65534)  # The superuser may write everywhere; nobody may not.
-    try:
+    with pytest.raises(InputError) as refused:
         train(config, out, resume=resume)
-    except InputError as error:
-        said.put(str(error))
+    return str(refused.value)
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -71,10 +70,6 @@ def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked
         out = Path(folder) / "out"
         out.mkdir()
         out.chmod(mode)
-        said = forked.SimpleQueue()
-        process = forked.Process(target=_train_unprivileged, args=(small(), out, resume, said))
-        process.start()
-        process.join(60)
-        assert process.exitcode == 0
-        assert not said.empty()
-        assert "cannot be written (Permission denied)" in said.get()
+        with forked.Pool(1) as pool:
+            said = pool.apply_async(_refusal_of_nobody, (small(), out, resume)).get(60)
+        assert "cannot be written (Permission denied)" in said

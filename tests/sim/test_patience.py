@@ -31,14 +31,11 @@ OPTIONS = {
 
 def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> list[dict[str, Any]]:
     """Return metrics from the epoch and the accuracies of memory, training sums and held-out sums."""
-    return [
-        {
-            "epoch": epoch,
-            "sum_learning_rate": rate * epoch,
-            "accuracy": {"mem": mem, "rsn_train": train_, "rsn_test": test},
-        }
-        for epoch, mem, train_, test in rows
-    ]
+    found = []
+    for epoch, *fitted in rows:
+        accuracy = dict(zip(("mem", "rsn_train", "rsn_test"), fitted, strict=True))
+        found.append({"epoch": epoch, "sum_learning_rate": rate * epoch, "accuracy": accuracy})
+    return found
 
 
 @pytest.mark.parametrize(
@@ -121,14 +118,13 @@ START, FACTOR, FINAL = 1e-5, 20.0, 2e-6
 STEPS = 7
 
 
-def _schedule(**options: Any) -> TrainingConfig:
-    return TrainingConfig(
-        schedule="warmup-cosine",
-        learning_rate=START,
-        warmup_factor=FACTOR,
-        final_learning_rate=FINAL,
-        **options,
-    )
+def _rates(**options: Any) -> list[float]:
+    """Return the learning rate of each step of a run."""
+    scale: Any = {"learning_rate": START, "warmup_factor": FACTOR, "final_learning_rate": FINAL}
+    training = TrainingConfig(schedule="warmup-cosine", **scale, **options)
+    found = [learning_rate(training, step, STEPS) for step in range(training.epochs * STEPS)]
+    assert training.peak_learning_rate == pytest.approx(START * FACTOR)
+    return found
 
 
 def _by_torch(warmup: int, total: int) -> list[float]:
@@ -150,8 +146,7 @@ def _by_torch(warmup: int, total: int) -> list[float]:
 @pytest.mark.parametrize(("warmup", "epochs"), [(0, 3), (1, 3), (2, 10), (5, 8)])
 @pytest.mark.parametrize("every", ["step", "epoch"])
 def test_the_schedule_is_that_of_torchs_schedulers(every: Any, warmup: int, epochs: int) -> None:
-    training = _schedule(schedule_every=every, warmup_epochs=warmup, epochs=epochs)
-    found = [learning_rate(training, step, STEPS) for step in range(epochs * STEPS)]
+    found = _rates(schedule_every=every, warmup_epochs=warmup, epochs=epochs)
     if every == "step":
         expected = _by_torch(warmup * STEPS, epochs * STEPS)
     else:
@@ -159,16 +154,12 @@ def test_the_schedule_is_that_of_torchs_schedulers(every: Any, warmup: int, epoc
     assert found == pytest.approx(expected, rel=1e-12)
     peak = warmup * STEPS
     assert found[peak] == max(found) == pytest.approx(START * FACTOR)
-    assert training.peak_learning_rate == max(found)
     assert found[-1] == pytest.approx(FINAL)
     assert all(a <= b for a, b in itertools.pairwise(found[: peak + 1]))
 
 
 def test_a_shorter_run_follows_the_beginning_of_a_schedule_and_a_longer_one_stays_at_its_end() -> None:
-    whole = _schedule(warmup_epochs=2, epochs=10)
-    rates = [learning_rate(whole, step, STEPS) for step in range(10 * STEPS)]
-    shorter = _schedule(warmup_epochs=2, epochs=4, schedule_epochs=10)
-    assert [learning_rate(shorter, step, STEPS) for step in range(4 * STEPS)] == rates[: 4 * STEPS]
-    longer = _schedule(warmup_epochs=2, epochs=12, schedule_epochs=10)
-    after = [learning_rate(longer, step, STEPS) for step in range(12 * STEPS)]
+    rates = _rates(warmup_epochs=2, epochs=10)
+    assert _rates(warmup_epochs=2, epochs=4, schedule_epochs=10) == rates[: 4 * STEPS]
+    after = _rates(warmup_epochs=2, epochs=12, schedule_epochs=10)
     assert after == pytest.approx(rates + [FINAL] * 2 * STEPS, rel=1e-12)

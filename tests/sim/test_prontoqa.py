@@ -18,38 +18,6 @@ from theory import InputError
 OURS = prontoqa_questions(1000, seed=1)
 
 
-def problem(q: ProntoQuestion) -> str:
-    return why_wrong(q.question, q.query, q.chain_of_thought, q.answer)
-
-
-def test_every_premise_is_present_and_no_answer_is_wrong() -> None:
-    assert {problem(q) for q in OURS} == {""}
-
-
-def test_hops_and_distractors() -> None:
-    assert Counter(q.hops for q in OURS) == dict.fromkeys(range(1, 6), 200)
-    for q in OURS:
-        assert len(q.chain_of_thought) == 2 * q.hops + 1
-        said = [parse(text) for text in sentences(q.question)]
-        adjective = parse(q.chain_of_thought[-1])[1]
-        # The queried property stands twice, with both signs, on two concepts.
-        assert sorted(no for _, what, _, no in said if what == adjective) == [False, True]
-        assert sum(not subject.endswith("pus") for subject, *_ in said) == 2
-    assert {q.hops for q in prontoqa_questions(6, hops=[2, 4])} == {2, 4}
-
-
-def test_a_file_is_read_back(tmp_path: Path) -> None:
-    file = tmp_path / "questions.jsonl"
-    file.write_text("".join(map(as_json_line, OURS[:5])))
-    assert read_prontoqa(file) == OURS[:5]
-    hops: Any = [np.int64(2)]
-    file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))
-    assert read_prontoqa(file)[0].hops == 2
-    file.write_text(as_json_line(OURS[0]) + '{"question": "x"}\n')
-    with pytest.raises(InputError, match="line 2 is not a question with question, query"):
-        read_prontoqa(file)
-
-
 Statement = tuple[str, str, bool, bool]
 """Subject, what is said of it, whether that is a concept, and whether it is negated."""
 
@@ -91,18 +59,17 @@ def consequences(premises: Iterable[Statement]) -> set[Statement]:
         known |= new
 
 
-def why_wrong(question: str, query: str, chain: Iterable[str], answer: str) -> str:
+def why_wrong(q: ProntoQuestion) -> str:
     """Return what is wrong with a question, or nothing."""
-    texts = sentences(question)
+    texts, steps = sentences(q.question), q.chain_of_thought
     premises = [parse(text) for text in texts]
-    name, adjective, _, negated = parse(query.removeprefix("True or false: "))
+    name, adjective, _, negated = parse(q.query.removeprefix("True or false: "))
     known = consequences(premises)
     truth = {no for who, said, _, no in known if (who, said) == (name, adjective)}
     if len(truth) != 1:
         return f"the premises decide {len(truth)} ways"
-    if answer != str(truth == {negated}):
+    if q.answer != str(truth == {negated}):
         return "wrong answer"
-    steps = list(chain)
     if steps[0] not in texts:
         return "the first step is no premise"
     for before, rule, after in zip(steps[::2], steps[1::2], steps[2::2], strict=False):
@@ -112,3 +79,31 @@ def why_wrong(question: str, query: str, chain: Iterable[str], answer: str) -> s
         if parse(before)[:2] != (name, subject) or parse(after) != (name, *said):
             return f"does not follow: {after}"
     return "" if parse(steps[-1])[:2] == (name, adjective) else "the chain ends elsewhere"
+
+
+def test_every_premise_is_present_and_no_answer_is_wrong() -> None:
+    assert {why_wrong(q) for q in OURS} == {""}
+
+
+def test_hops_and_distractors() -> None:
+    assert Counter(q.hops for q in OURS) == dict.fromkeys(range(1, 6), 200)
+    for q in OURS:
+        assert len(q.chain_of_thought) == 2 * q.hops + 1
+        said = [parse(text) for text in sentences(q.question)]
+        adjective = parse(q.chain_of_thought[-1])[1]
+        # The queried property stands twice, with both signs, on two concepts.
+        assert sorted(no for _, what, _, no in said if what == adjective) == [False, True]
+        assert sum(not subject.endswith("pus") for subject, *_ in said) == 2
+    assert {q.hops for q in prontoqa_questions(6, hops=[2, 4])} == {2, 4}
+
+
+def test_a_file_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(map(as_json_line, OURS[:5])))
+    assert read_prontoqa(file) == OURS[:5]
+    hops: Any = [np.int64(2)]
+    file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))
+    assert read_prontoqa(file)[0].hops == 2
+    file.write_text(as_json_line(OURS[0]) + '{"question": "x"}\n')
+    with pytest.raises(InputError, match="line 2 is not a question with question, query"):
+        read_prontoqa(file)

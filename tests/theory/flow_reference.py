@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,16 @@ import torch
 from scipy.integrate import solve_ivp
 
 import theory
-from theory import IDENTITY, TANH, Activation, CountPopulation, EmbMLPParameters, Task
+from theory import (
+    IDENTITY,
+    TANH,
+    Activation,
+    AdamSettings,
+    CountPopulation,
+    EmbMLPParameters,
+    SGDSettings,
+    Task,
+)
 from theory.integrate.trajectory import Matrices
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
@@ -93,6 +103,28 @@ class TorchModel:
     def descent(self, sequences: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
         """Return minus the gradient of the mean loss: the gradient flow's velocity."""
         return [-g.numpy() for g in torch.autograd.grad(self.loss(sequences, labels), self.weights)]
+
+
+def by_torch(
+    initial: EmbMLPParameters,
+    activation: Activation,
+    batches: Iterable[tuple[np.ndarray, np.ndarray]],
+    settings: AdamSettings | SGDSettings,
+    clip_norm: float = math.inf,
+) -> Iterator[Matrices]:
+    """Yield the weights at the start and after each of torch's own steps on a batch."""
+    model = TorchModel(initial, activation)
+    own = {"lr": settings.rate, "weight_decay": settings.weight_decay}
+    optimizer: torch.optim.Optimizer = torch.optim.SGD(model.weights, **own)
+    if isinstance(settings, AdamSettings):
+        optimizer = torch.optim.AdamW(model.weights, **own, betas=settings.betas, eps=settings.epsilon)
+    yield initial.matrices
+    for sequences, labels in batches:
+        optimizer.zero_grad()
+        model.loss(sequences, labels).backward()
+        torch.nn.utils.clip_grad_norm_(model.weights, clip_norm)
+        optimizer.step()
+        yield Matrices(*(weight.detach().numpy().copy() for weight in model.weights))
 
 
 def followed(

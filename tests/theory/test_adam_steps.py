@@ -7,10 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from scipy.integrate import quad, solve_ivp
 
-from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, slope, small_example
+from tests.theory.flow_reference import (
+    ACTIVATIONS,
+    TorchModel,
+    by_torch,
+    parameters,
+    relative,
+    slope,
+    small_example,
+)
 from theory import (
     IDENTITY,
     TANH,
@@ -46,22 +53,10 @@ def test_both_moments_are_those_of_every_sequence_by_itself(activation, length, 
         assert relative(moments.variance[k], gradients.var(axis=0)) < ROUNDING
 
 
-def by_torch(initial, activation, batches, settings):
-    """Take one of torch's own steps on each batch and return the weights."""
-    model = TorchModel(initial, activation)
-    own = {"eps": settings.epsilon, "weight_decay": settings.weight_decay}
-    optimizer = torch.optim.AdamW(model.weights, settings.rate, settings.betas, **own)
-    for sequences, labels in batches:
-        optimizer.zero_grad()
-        model.loss(sequences, labels).backward()
-        optimizer.step()
-    return [weight.detach().numpy() for weight in model.weights]
-
-
 @pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
 def test_full_batch_steps_are_those_of_torch(activation, record_error):
     example, initial = small_example(), parameters()
-    truths = by_torch(initial, activation, [example.training] * 30, SETTINGS)
+    *_, truths = by_torch(initial, activation, [example.training] * 30, SETTINGS)
     ours = adam_steps(example.population, initial, [0, 30], SETTINGS, activation=activation, keep=KEEP)
     assert ours.times == pytest.approx([0.0, 0.3])
     for name, truth in zip(KEEP, truths, strict=True):
@@ -92,8 +87,8 @@ def test_the_mean_of_many_runs_on_batches_is_predicted_and_that_without_noise_is
     n = int(example.trains.sum())
     steps = 2 * (n // size) + n // size // 2
     drawn = (drawn_batches(example, steps, seed, size=size, fresh=fresh) for seed in range(n_runs))
-    ends = [by_torch(initial, IDENTITY, batches, settings)[0] for batches in drawn]
-    runs = [(end - initial.W_emb)[anchors] for end in ends]
+    ends = [[*by_torch(initial, IDENTITY, batches, settings)][-1] for batches in drawn]
+    runs = [(end.W_emb - initial.W_emb)[anchors] for end in ends]
     plan = {"population": example.population, "initial": initial, "steps": [steps], "settings": settings}
     ours = adam_steps(**plan, batch_size=size, n_sequences=None if fresh else n)
     predicted, without = (

@@ -1,4 +1,4 @@
-"""Theorem 1: its constants, its normal shape, the exponents behind bound (13), and the bound with its constants."""
+"""Theorem 1: its constants and its normal shape; bound (13), its constants and the exponents behind it."""
 
 from __future__ import annotations
 
