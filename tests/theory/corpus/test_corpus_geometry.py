@@ -54,19 +54,13 @@ def rows(
 
 def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
     """Return these rows for infinitely many chains, from the distribution of their states."""
-    start = np.full(V, 1 / V)
-    joint = np.zeros((V, V))
-    context = np.zeros((V, V))
-    occupied = [start]
-    for _ in range(length - 1):
-        occupied.append(occupied[-1] @ TRANSITIONS)
-    power = [np.eye(V)]
-    for _ in range(length):
-        power.append(power[-1] @ TRANSITIONS)
+    powers = [np.linalg.matrix_power(TRANSITIONS, k) for k in range(length + 1)]
+    occupied = [power.mean(axis=0) for power in powers]
+    joint, context = np.zeros((2, V, V))
     for k in range(1, length):
         joint += occupied[k - 1][:, None] * TRANSITIONS / (length - 1)
         for m in range(1, k + 1):
-            context += occupied[m - 1][:, None] * power[k + 1 - m] / k / (length - 1)
+            context += occupied[m - 1][:, None] * powers[k + 1 - m] / k / (length - 1)
     return compared(joint, context - context.sum(axis=1)[:, None] / V, predictor)
 
 
