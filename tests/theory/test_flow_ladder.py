@@ -1,4 +1,4 @@
-"""The four rungs against autograd and each other: gradients, losses, what is conserved; rung 3's staircase."""
+"""The four rungs against autograd and each other: gradients, losses, what is conserved; the staircase."""
 
 from __future__ import annotations
 
