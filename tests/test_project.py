@@ -109,6 +109,16 @@ def test_nothing_in_the_repository_is_large() -> None:
     assert sum(size for name, size in sizes.items() if name.startswith("validate/kept/")) < 20 * 10**6
 
 
+def test_the_tests_that_pages_name_exist() -> None:
+    """But for those of an earlier commit, which the page names."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    for page in output(["git", "ls-files", "docs/*.md"]).split():
+        text = (ROOT / page).read_text()
+        for name in re.findall(r"(?<!commit \w{7}, )`(tests/[\w/]+\.py)`(?!\s+of\s+commit)", text):
+            assert (ROOT / name).exists(), (page, name)
+
+
 def test_theory_and_the_help_start_at_once() -> None:
     """In processor time, which other work does not change: 0.5 s and 0.7 s."""
     for most, code in ((0.5, "import theory"), (0.7, "from validate.cli import main; main(['--help'])")):

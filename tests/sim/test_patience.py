@@ -31,7 +31,7 @@ OPTIONS = {
 
 def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> list[dict[str, Any]]:
     """Return metrics from the epoch and the accuracies of memory, training sums and held-out sums."""
-    found = []
+    found: list[dict[str, Any]] = []
     for epoch, *fitted in rows:
         accuracy = dict(zip(("mem", "rsn_train", "rsn_test"), fitted, strict=True))
         found.append({"epoch": epoch, "sum_learning_rate": rate * epoch, "accuracy": accuracy})

@@ -1,4 +1,4 @@
-"""What comes in: arguments, held by their annotations, with axes as jaxtyping holds them; files of plain data."""
+"""What comes in: arguments, held by their annotations, axes as by jaxtyping itself; files of plain data."""
 
 from __future__ import annotations
 

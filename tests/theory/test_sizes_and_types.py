@@ -118,8 +118,3 @@ def test_drawn_parameters_have_the_scale_of_section_2_4(drawn, fan_ins):
         ratio = float(np.mean(matrix**2)) / fan_in**-1.6
         # A sample variance over n entries has relative standard error √(2/n); four of them.
         assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name
-
-
-def test_sizes_of_drawn_and_scaled_parameters():
-    assert ONE_LAYER.W_emb.shape == (200, 200)
-    assert np.array_equal(EMB_MLP.scaled(0.5).W2, 0.5 * EMB_MLP.W2)
