@@ -12,7 +12,7 @@ import pytest
 
 from sim import train_associations
 from tests.docs_script import load_script
-from tests.theory.corpus.plain import markov
+from tests.theory.corpus.test_corpus_geometry import markov
 from tests.toy_text import toy_documents
 from theory import InputError, corpus_associations
 from validate.judge.measures import propositions

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import theory.corpus.counts
 import theory.corpus.operators
-from tests.theory.corpus.plain import plain
+from tests.theory.corpus.test_corpus_geometry import plain
 from theory import (
     CorpusCounts,
     as_matrix,
