@@ -169,6 +169,7 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
             _read_all(folder)
         assert Path(name).name in str(refused.value) or name == "manifest.json"
         assert refused.value.remedy
+        assert str(refused.value).count("; ") == 1
     for make in (os.mkfifo, os.mkdir):
         (folder / name).unlink()
         make(folder / name)

@@ -99,7 +99,7 @@ def test_hops_and_distractors() -> None:
 
 def test_a_file_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
-    file.write_text("".join(map(as_json_line, OURS[:5])))
+    file.write_text("\n".join(map(as_json_line, OURS[:5])))  # With empty lines between them.
     assert read_prontoqa(file) == OURS[:5]
     hops: Any = [np.int64(2)]
     file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))

@@ -9,6 +9,7 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
+from sim.runs.beginning import open_folder
 from sim.training.session import train_together
 from tests.conftest import Cli
 from tests.run_folder import change, every_file
@@ -142,6 +143,9 @@ def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> No
     train_together([member.config], [member.path], report=report, stop=lambda: len(epochs) > 0)
     assert run_state(member.path, member.config) == "unfinished"
     assert keep(study, tmp_path, tmp_path / "kept") == []
+    begun = members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
+    open_folder(begun.path, begun.config)
+    assert run_state(begun.path, begun.config) == "unfinished"
     (kept_so_far,) = keep(study, tmp_path, tmp_path / "kept", unfinished=True)
     early = read_kept(kept_so_far)
     assert early.metrics == Run.open(member.path, unfinished=True).metrics
@@ -280,3 +284,9 @@ def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
     assert shared_runs(studies) == [(("a", "b/x"), len(members_of(studies[0])))]
     cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
     assert shared_runs([Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
+
+
+def test_several_studies_begin_with_those_that_are_not_kept(cli: Cli) -> None:
+    first = cli("study", "emb-mlp", "search").out.splitlines()[0]
+    assert first.startswith("1 of 2 studies are kept whole")
+    assert first.endswith("Not kept: search.")

@@ -94,19 +94,19 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     found = agreements(shown[0])
     words = found[-1].words
     predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
-    observed = {}
+    observed, clouds = [], {}
     for s in shown:
         label = f"γ = {s.init_rate:g}"
         early = np.array([run.cosines(tokens, early_epoch(run)) for run in s.runs])
-        observed[label] = cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early)
-    (first, *others), x = observed, off_diagonal(predicted.values)
-    y = {label: off_diagonal(each.values) for label, each in observed.items()}
-    groups = {label: Group(np.column_stack([x, y[label]]), "0.75", ".", 2.5) for label in others}
+        observed.append(cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early))
+        clouds[label] = np.column_stack([*map(off_diagonal, (predicted.values, observed[-1].values))])
+    first, *others = clouds
+    groups = {label: Group(clouds[label], "0.75", ".", 2.5) for label in others}
     for kind, chosen in pair_kinds(task).items():
-        own = np.column_stack([x, y[first]])[chosen]
-        groups[f"{first}, {kind}"] = Group(own, PAIRS[kind].colour, PAIRS[kind].marker, 2.5)
+        look = PAIRS[kind]
+        groups[f"{first}, {kind}"] = Group(clouds[first][chosen], look.colour, look.marker, 2.5)
     pairs = Points(
-        f"every pair, γ = {shown[0].init_rate:g}:\n{words}",
+        f"every pair, {first}:\n{words}",
         groups,
         "predicted cosine",
         "observed cosine",
@@ -117,7 +117,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
             for a in found
         ),
     )
-    panels: list[BasePanel] = [predicted, *observed.values(), pairs]
+    panels: list[BasePanel] = [predicted, *observed, pairs]
     title = "All anchors: predicted, observed early, and every pair against its prediction"
     caption = (
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "

@@ -207,12 +207,17 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "lightning.pytorch", SimpleNamespace(Callback=object))
     recorder = Recorder(model, CORPUS, every=2, tensorboard=tmp_path / "board")
     callback = recorder.lightning_callback()
-    trainer = SimpleNamespace(global_step=0, callback_metrics={})
+    trainer = SimpleNamespace(global_step=0, callback_metrics={}, is_global_zero=True)
     callback.on_train_start(trainer, model)
     for step in range(1, 6):
         trainer.global_step = step
         trainer.callback_metrics = {"train_loss": torch.tensor(float(step)), "lr": torch.tensor(0.1)}
         callback.on_train_batch_end(trainer, model, None, None, step)
+    callback.on_fit_end(trainer, model)
+    trainer.global_step, trainer.is_global_zero = 6, False  # Another process has no part in the file.
+    callback.on_train_start(trainer, model)
+    callback.on_train_batch_end(trainer, model, None, None, 6)
+    recorder.at(5)
     callback.on_fit_end(trainer, model)
     assert [(row["step"], row.get("loss/train_loss")) for row in recorder.rows] == [
         (0, None),

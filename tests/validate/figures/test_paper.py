@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 
 from sim import ModelSection, Run, train
+from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import PROVENANCE, RANGES, drawn, make_observations, several
+from tests.validate.figures.synthetic import MEMORIES, PROVENANCE, RANGES, drawn, make_observations, several
 from tests.validate.figures.synthetic_language import several_language
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import shown_epochs
+from validate.figures.runs import about, shown_epochs
 from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
 from validate.observe.times import common_early
@@ -86,6 +87,12 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
     lines = [list(panel.curves) for panel in rows[-1].panels if isinstance(panel, Curves)]
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
+
+
+def test_learning_rates_of_two_models_are_not_compared() -> None:
+    runs = [make_observations(), make_observations("no-norm", learning_rate=1e-3)]
+    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
+        FIGURES[17].sheet(runs)
 
 
 def test_a_single_singular_value_stands_out() -> None:
@@ -152,6 +159,24 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
     assert sheet.rows[0].title.startswith("A  Singular values, outside the layers; own, ")
     assert all(row.panels for row in sheet.rows)
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
+
+
+def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs() -> None:
+    run = make_observations("emb-mlp", task=RANGES)
+    own = replace(run, config=run.config.model_copy(update={"model": Own()}))
+    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*several_language(), own]).rows[-1].title
+
+
+def test_each_task_of_a_network_has_its_own_row() -> None:
+    runs = [make_observations("emb-mlp", task=MEMORIES | {"vocab_size": size}) for size in (80, 90)]
+    assert len(FIGURES[8].sheet(runs).rows) == 2
+
+
+def test_the_footnote_has_the_width_of_the_one_layer_model() -> None:
+    """It is that of the vocabulary, and no key of the model."""
+    run = make_observations()
+    one = replace(run, config=run.config.model_copy(update={"model": OneLayerConfig()}))
+    assert f"d_m {run.task.vocab_size} (printed: 200)" in about(group_runs([one]))
 
 
 def test_matrices_that_are_left_out_are_counted() -> None:
@@ -237,6 +262,9 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
     assert [when_early(run) for run in setting.runs] == [2, 9]
     assert shown_epochs(setting) == (9, 10)
+    # One that ended before all were early is shown with the others at the last snapshot that all have.
+    (setting,) = group_runs([first.until(2), second])
+    assert shown_epochs(setting) == (2,)
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,13 @@ def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own() -> None:
     assert [e.name for e in audit(module, RATE, fan_in={"gate": 64}).escapes if e.what == "rate"] == ["gate"]
 
 
-def test_root_mean_square_norms_are_seen() -> None:
-    norm = nn.RMSNorm(8, eps=1.0)
-    module = nn.Sequential(nn.Linear(8, 8), norm)
+class T5LayerNorm(nn.RMSNorm):
+    """As transformers names its own, which removes no mean."""
+
+
+@pytest.mark.parametrize("norm", [nn.RMSNorm, T5LayerNorm])
+def test_root_mean_square_norms_are_seen(norm: type[nn.RMSNorm]) -> None:
+    module = nn.Sequential(nn.Linear(8, 8), norm(8, eps=1.0))
     nn.init.zeros_(module[0].weight)
     nn.init.constant_(module[0].bias, 2.0)
     (found,) = audit(module, inputs=torch.ones(3, 8)).norms

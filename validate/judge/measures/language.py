@@ -18,6 +18,8 @@ from validate.observe.times import curve
 
 KNOWN = ("nothing", "frequencies", "pairs")
 """What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
+PRINTED_STEP = 5000
+"""The step of the paper's cosines of GPT-2 (Figs. 7 and 14)."""
 
 
 def two_corpora(run: Observations) -> tuple[str, str]:
@@ -59,10 +61,17 @@ def learned_epoch(run: Observations) -> int | None:
     return next((epoch for epoch in run.epochs if epoch in learned), None)
 
 
+def compared_epoch(run: Observations) -> int | None:
+    """Return the snapshot at the paper's step, or without one the first at which both corpora are learned."""
+    steps = {line["epoch"]: line["step"] for line in run.metrics}
+    printed = next((epoch for epoch in run.epochs if steps.get(epoch) == PRINTED_STEP), None)
+    return learned_epoch(run) if printed is None else printed
+
+
 def early_epoch(run: Observations) -> int:
     """Return that snapshot, or the last one: what figures show, where measures are undefined without it."""
-    learned = learned_epoch(run)
-    return run.epochs[-1] if learned is None else learned
+    compared = compared_epoch(run)
+    return run.epochs[-1] if compared is None else compared
 
 
 def cosine_correlation(
@@ -78,9 +87,9 @@ def cosine_correlation(
 
     ``corpus`` is a name, or 0 for the first of the two; ``predictor`` one of ``validate.observe.language``.
     ``control`` takes the prediction of the shuffled text, ``centred`` removes the mean row first. At
-    ``learned_epoch`` unless another is given; NaN if there is none.
+    ``compared_epoch`` unless another is given; NaN if there is none.
     """
-    epoch = learned_epoch(run) if epoch is None else epoch
+    epoch = compared_epoch(run) if epoch is None else epoch
     if epoch is None:
         return math.nan
     corpus = two_corpora(run)[corpus] if isinstance(corpus, int) else corpus
@@ -96,7 +105,7 @@ def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
 
     ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
     """
-    epoch = learned_epoch(run)
+    epoch = compared_epoch(run)
     if epoch is None:
         return math.nan
     kind = "mean_cosine_matched" if matched else "mean_cosine"
