@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sim import Run
-from tests.sim.plain_transformer import plain_forward
+from tests.sim.test_forward import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
 from theory import InputError, cosine_matrix
 from validate.observe import Observations, Probe, draw_probe, kept, observe
