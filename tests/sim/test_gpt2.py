@@ -82,8 +82,8 @@ def _as_hugging_face(p: dict[str, Tensor]) -> dict[str, Tensor]:
 def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str, Any]) -> None:
     """Every tensor that is drawn has its standard deviation; all others are the constant they should be."""
     length, vocab_size, d_m = 40, 300, 64
-    task = {"n_sequences": 1, "length": length, "vocab_size": vocab_size}
-    task |= {"corpora": [{"name": "a", "files": ["a.txt"]}]}
+    corpora = [{"name": "a", "files": ["a.txt"]}]
+    task = {"n_sequences": 1, "length": length, "vocab_size": vocab_size, "corpora": corpora}
     model = SMALL | {"d_m": d_m} | convention
     member = make_run_config({"task": task, "model": model, "init_rates": [gamma]}).members()[0]
     fan_in = dict.fromkeys(("W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_in"), d_m) | {"W_out": 4 * d_m}

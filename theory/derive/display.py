@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
+
+from theory.derive.derivation import derivations
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -120,9 +121,9 @@ def escaped(text: str) -> str:
     return text
 
 
-def page(derivations: Iterable[Derivation]) -> str:
-    """Return the documentation page of some derivations, as MyST Markdown."""
-    made = list(derivations)
+def derivations_page() -> str:
+    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
+    made = list(derivations().values())
     rows = [
         f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
         for d in made
