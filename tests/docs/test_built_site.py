@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.docs.pages import ROOT
 from tests.docs_script import load_script
 from theory import Task, cosine_matrix, expected_token_label_matrix, label_distribution, marginal_distribution
 
 pytestmark = pytest.mark.long
 PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """Build what has changed since the last build; the first one takes minutes."""
+    built = ROOT / "docs" / "_build" / "html"
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(built)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium of the system, driven by Playwright, which brings none of its own here."""
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("no Chromium on the PATH (Debian's package is called chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
+from tests.conftest import Cli
 from validate.figures.style import rendered
 from validate.judge.given import judge_demo
 from validate.judge.groups import Setting, group_runs
 from validate.report import Report
 
+Refused = Callable[..., str]
+"""The type of the fixture ``refused``."""
 TASK = {
     "keys": "40..59",
     "n_anchors": 2,
@@ -71,3 +75,18 @@ def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
         blank = lambda *args: b"" if "svg" in args else rendered(*args)  # noqa: E731
         patch.setattr("validate.figures.sheet.rendered", blank)
         return report.write(tmp_path_factory.mktemp("report"))[0].parent
+
+
+@pytest.fixture
+def refused(here: Path, cli: Cli) -> Refused:
+    """Run a command that is refused in one sentence, which is returned, and leaves nothing behind."""
+
+    def run(*arguments: str) -> str:
+        before = set(here.rglob("*"))
+        said = cli(*arguments, code=2)
+        assert said.out == ""
+        assert said.err.count("\n") == 1
+        assert set(here.rglob("*")) == before
+        return said.err
+
+    return run

@@ -1,4 +1,4 @@
-"""Tables by width, in whole words, with verdicts in colour and in words."""
+"""Tables by width, in whole words, with verdicts in colour and in words; progress where it is asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim import Progress as RunProgress
+from validate.terminal import progress as module
+from validate.terminal.progress import show_progress, track, training_progress
 from validate.terminal.streams import filled, lenient, printable
 from validate.terminal.tables import print_table
 
@@ -20,19 +23,20 @@ ROWS = [
 ]
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+def _stream(monkeypatch: pytest.MonkeyPatch, columns: int | None, term: str = "xterm") -> io.StringIO:
+    """Print into a terminal of so many columns, or into a pipe for None."""
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stdout", stream := io.StringIO())
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    return stream
 
 
 def _printed(monkeypatch: pytest.MonkeyPatch, columns: int | None, spare: tuple[str, ...] = ()) -> str:
-    stream = io.StringIO() if columns is None else _Terminal()
-    for name in ("COLUMNS", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    if columns is not None:
-        monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr("sys.stdout", stream)
+    stream = _stream(monkeypatch, columns)
     print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
     return stream.getvalue()
 
@@ -55,26 +59,20 @@ def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr("sys.stdout", stream := _Terminal())
+    stream = _stream(monkeypatch, 40)
     print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
     assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
 
 
-@pytest.mark.parametrize("stream", [io.StringIO, _Terminal])
-def test_characters_of_two_columns_are_whole(
-    monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]
-) -> None:
-    monkeypatch.setattr("sys.stdout", printed := stream())
+@pytest.mark.parametrize("columns", [None, 80])
+def test_characters_of_two_columns_are_whole(monkeypatch: pytest.MonkeyPatch, columns: int | None) -> None:
+    printed = _stream(monkeypatch, columns)
     print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
     assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
 
 
 def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("sys.stdout", stream := _Terminal())
+    stream = _stream(monkeypatch, 120, "dumb")
     print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
     assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
 
@@ -84,8 +82,7 @@ def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch:
 )
 def test_every_word_is_whole_in_lines_that_fit(rows: list[list[str]], width: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdout", stream := _Terminal())
-        patch.setenv("COLUMNS", str(width))
+        stream = _stream(patch, width)
         print_table("title", ["x", "y", "z"], rows)
     lines = _plain(stream.getvalue())
     assert max(map(len, lines)) <= width
@@ -105,3 +102,69 @@ def test_a_command_to_be_copied_stays_in_one_piece(width: int) -> None:
     lines = filled(f"some words before the command to be given: {command}; some words behind it", width)
     assert command in lines
     assert " ".join(lines.split()).count("words") == 2
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that pass when a test says so."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
+    return now
+
+
+def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress():
+        for _ in track(range(100), "judging claims"):
+            clock[0] += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  judging claims: 4/100, 2.0 per second, 48 s left"
+    assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
+    assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
+    assert len(lines) == 5
+
+
+def test_results_that_are_printed_beside_a_bar_stay_in_their_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    with show_progress():
+        for number in track(range(2), "drawing figures"):
+            print("drawn:", number)
+    assert capsys.readouterr().out == "drawn: 0\ndrawn: 1\n"
+    assert "drawing figures: 0/2" in terminal.getvalue()
+
+
+def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in track(range(10), "judging claims"):
+        clock[0] += 10
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_time_in_which_workers_load_is_no_epochs_time(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_progress(100) as report:
+        for seconds in (20, *[0.5] * 99):
+            clock[0] += seconds
+            report(RunProgress("run", 1, 100))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  training epochs: 1/100"
+    assert lines[1] == "  training epochs: 31/100, 2.0 per second, 34 s left"
+    assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
+
+
+def test_epochs_that_a_run_will_not_take_are_not_waited_for(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_progress(20) as report:
+        for epoch in range(1, 5):
+            clock[0] += 20
+            report(RunProgress("short", epoch, 10, has_ended=epoch == 4))
+        for epoch in range(1, 11):
+            clock[0] += 20
+            report(RunProgress("whole", epoch, 10, has_ended=epoch == 10))
+    lines = [line.strip().removeprefix("training epochs: ") for line in capsys.readouterr().err.splitlines()]
+    assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
+    assert lines[-1] == "14/14, 20.0 s each, 0 s left"

@@ -19,7 +19,6 @@ WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "tiny.toml").write_text(CONFIG)
-    (tmp_path / "task.toml").write_text(CONFIG.split("[task]")[1].split("[model]")[0])
     return tmp_path
 
 
@@ -93,8 +92,8 @@ def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
 def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     """A path, a run and a mapping whose names would end or begin a style of rich."""
     monkeypatch.chdir(folder)
-    text = CONFIG.replace('reasoning_anchors = "11..14"\nmemory_anchors = "1..3"', "")
-    mapping = '[[task.mappings]]\nname = "[red]"\nanchors = "11..14"\nrule = "sum"\n'
+    text = CONFIG.replace('reasoning_anchors = "4..7"\nmemory_anchors = "1..3"', "")
+    mapping = '[[task.mappings]]\nname = "[red]"\nanchors = "4..7"\nrule = "sum"\n'
     Path("[/]").mkdir(parents=True)
     Path("[/]/[bold].toml").write_text(text.replace("[model]", f"{mapping}\n[model]"))
     for arguments, shown in (

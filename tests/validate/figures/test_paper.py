@@ -17,8 +17,14 @@ from sim import ModelSection, Run, train
 from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import PROVENANCE, RANGES, drawn, make_observations, several
-from tests.validate.figures.synthetic_language import several_language
+from tests.validate.figures.synthetic import (
+    PROVENANCE,
+    RANGES,
+    drawn,
+    make_observations,
+    several,
+    several_language,
+)
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points

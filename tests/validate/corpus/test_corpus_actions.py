@@ -11,7 +11,7 @@ import pytest
 from sim import Run, prontoqa_questions
 from tests.conftest import Cli
 from tests.toy_text import toy_documents
-from tests.validate.figures.synthetic_language import NAMES, WORDS, several_language
+from tests.validate.figures.synthetic import NAMES, WORDS, several_language
 from validate.corpus.comparison import LanguageComparison
 from validate.judge.groups import group_runs
 

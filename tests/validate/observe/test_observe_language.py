@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sim import Run, make_run_config
+from sim import Run, make_run_config, prontoqa_questions, train
+from sim.config.run import RunConfig
 from sim.data.corpus import Corpus
 from sim.data.language import END
-from tests.validate.figures.synthetic_language import NAMES, make_language_observations
+from tests.toy_text import toy_documents
+from tests.validate.figures.synthetic import NAMES, make_language_observations
 from theory import corpus_counts, cosine_matrix, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
@@ -21,6 +24,44 @@ from validate.observe import Observations, observe
 from validate.observe.language import SHOWN, _mean_cosine, cosines_of_gram, most_frequent
 from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
+
+
+def tiny_config(folder: Path) -> RunConfig:
+    """Write two corpora into a folder and return a configuration for them: two γ, two seeds, seconds."""
+    (folder / "questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(60)))
+    (folder / "toy.txt").write_text("\n".join(toy_documents(60)))
+    corpora = [
+        {"name": name, "files": [str(folder / f"{name}.txt")], "documents": "line"}
+        for name in ("questions", "toy")
+    ]
+    return make_run_config(
+        {
+            "task": {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80},
+            "model": {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16},
+            "init_rates": [0.3, 0.8],
+            "seeds": [0, 1],
+            "training": {
+                "epochs": 4,
+                "batch_size": 10,
+                "learning_rate": 3e-3,
+                "evaluate_every": 1,
+                "snapshot_epochs": [1, 2],
+                "checkpoint_every": 4,
+            },
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def language_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    folder = tmp_path_factory.mktemp("language")
+    with contextlib.chdir(folder):
+        return train(tiny_config(folder), folder / "runs")
+
+
+@pytest.fixture(scope="module")
+def observed(language_runs: list[Run]) -> list[Observations]:
+    return [observe(run) for run in language_runs]
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(
