@@ -5,45 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from tests.docs_script import load_script
-from validate import ledger
+from validate import Claim, Condition, ledger
+from validate.judge import presentation
+from validate.judge.condition import Needs, Side
+from validate.judge.outcome import MissingRunsError
+from validate.judge.verdict import judge_claim
 
 PAGES = load_script("claim_pages")
+ENDPOINT = {"threshold": 0.5, "reason": "half"}
 
 
-def condition(setting: str, mean: float, **changes: Any) -> dict[str, Any]:
-    estimate = {"mean": mean, "low": mean - 0.1, "high": mean + 0.1, "n": 3}
-    return {
-        "measure": "gap | at γ = 0.8",
-        "init_rates": "0.8",
-        "sides": [],
-        "role": "endpoint",
-        "relation": ">",
-        "threshold": 0.5,
-        "margin": None,
-        "reason": "half",
-        "setting": setting,
-        "studies": ["emb-mlp"],
-        "state": "holds",
-        "missing": None,
-        "side": "",
-        "level": 0.05,
-        "estimate": estimate,
-    } | changes
+def condition(setting: str, mean: float, study: str = "emb-mlp", **keys: Any) -> Condition:
+    what = keys.pop("what", "gap | at γ = 0.8")
+    side = Side(what, lambda _: {seed: mean + 0.01 * seed for seed in (-1, 0, 1)}, Needs(study, (0.8,)))
+    return Condition(what, (side,), setting=setting, **keys)
 
 
-CLAIM = {
-    "number": 1,
-    "name": "small is large",
-    "statement": "Small is large.",
-    "section": "3",
-    "verdicts": {"group": "holds", "MLP": "partly", "post": "not tested"},
-    "conditions": [
-        condition("group", 0.71),
-        condition("MLP", 0.32, state="fails"),
-        condition("post", 0.93, missing="no runs"),
-        condition("MLP", 0.14, measure="beside", role="shown", relation=None, threshold=None, reason=""),
-    ],
-}
+def find(needs: Needs) -> Any:
+    if needs.study == "none":
+        raise MissingRunsError("no runs")
+    return {}
 
 
 def test_every_claim_has_a_topic_and_every_topic_a_title() -> None:
@@ -53,18 +34,22 @@ def test_every_claim_has_a_topic_and_every_topic_a_title() -> None:
 
 
 def test_numbers_stand_in_their_settings_columns() -> None:
-    text = PAGES.section(CLAIM)
-    rows = [
-        [cell.strip() for cell in line.split(" | ")] for line in text.splitlines() if line.startswith("| ")
-    ]
+    conditions = (
+        condition("group", 0.71, **ENDPOINT),
+        condition("MLP", 0.32, **ENDPOINT),
+        condition("post", 0.93, "none", **ENDPOINT),
+        condition("MLP", 0.14, what="beside", role="shown"),
+    )
+    judged = judge_claim(Claim("small is large", "Small is large.", conditions, 1, "3"), find)
+    text = PAGES.section(presentation.to_json([judged])["claims"][0])
+    rows = [line.removesuffix(" |").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     head, _, first, second = rows
     assert [len(row) for row in rows] == [4] * 4
-    assert (head[2], head[3].rstrip(" |")) == ("group's code", "Emb-MLP")
-    assert first[0] == "| gap \\| at γ = 0.8"
-    assert first[1] == "> 0.5"
+    assert head[2:] == ["group's code", "Emb-MLP"]
+    assert first[:2] == ["| gap \\| at γ = 0.8", "> 0.5"]
     assert "> 0.5: half." in text
-    assert first[2] == "**holds** 0.71 [0.61,\N{NO-BREAK SPACE}0.81], n\N{NO-BREAK SPACE}3"
+    assert first[2] == "**holds** 0.71 [0.69,\N{NO-BREAK SPACE}0.73], n\N{NO-BREAK SPACE}3"
     assert first[3].startswith("**fails** 0.32")
-    assert (second[1], second[2]) == ("", "–")
+    assert second[1:3] == ["", "–"]
     assert second[3].startswith("0.14")
     assert "0.93" not in text

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sim
-from sim import Run, make_run_config
+from sim import Run, make_run_config, train
 from tests.docs.pages import PAGES, ROOT, blocks
 from tests.docs_script import DOCS, load_script
 from theory import InputError, Task, label_distribution
@@ -26,15 +25,7 @@ FOLLOWED = ("corpus", "tutorial", *(f"howto/{page}" for page in ("advise", "any_
 HERE = ("engine", "reference", "howto/extend", "howto/rule")
 """Pages whose code has a test below."""
 TINY = {
-    "task": {
-        "keys": "20..59",
-        "reasoning_anchors": "11..13",
-        "memory_anchors": [1],
-        "held_out": [[11, 13]],
-        "n_anchors": 2,
-        "length": 9,
-        "vocab_size": 128,
-    },
+    "task": "paper",
     "data": {"source": "draw", "n_sequences": 100},
     "init_rates": [0.8],
     "training": {"epochs": 1, "snapshot_epochs": [0], "snapshot_tensors": "all"},
@@ -49,13 +40,13 @@ def execute(page: str) -> None:
 
 def test_attention_is_read_as_the_engines_page_says() -> None:
     model = {"kind": "transformer", "norm": "pre", "d_m": 8, "d_f": 8, "d_k": 4}
-    sim.train(make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
+    train(make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
     execute("docs/engine.md")
 
 
 @pytest.fixture
 def _mine(here: Path) -> None:
-    sim.train(make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
+    train(make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
 
 
 @pytest.mark.usefixtures("_mine")

@@ -15,17 +15,14 @@ class Page(HTMLParser):
         self.references: list[str] = []
         self.ids: list[str] = []
         self.alts: list[str] = []
-        self.attributes: dict[str, dict[str, str | None]] = {}
         self.open: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
         self.references += [v for k, v in attrs if k in ("src", "href", "srcset", "action", "data") and v]
         self.ids += [v for k, v in attrs if k == "id" and v]
-        self.attributes[f"{tag} {found.get('name', '')}".strip()] = found
         if tag == "img":
-            self.alts.append(found.get("alt") or "")
+            self.alts.append(dict(attrs).get("alt") or "")
         if tag not in self.void:
             self.open.append(tag)
 

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -62,11 +63,8 @@ def config(tmp_path: Path) -> Path:
 def test_a_command_that_is_stopped_says_how_it_continues(
     line: str, hint: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(_: object) -> int:
-        raise KeyboardInterrupt
-
     command, function = line.split()[0], "show" if "show" in line else "run"
-    monkeypatch.setattr(f"validate.commands.{command}.{function}", stopped)
+    monkeypatch.setattr(f"validate.commands.{command}.{function}", Mock(side_effect=KeyboardInterrupt))
     said = cli(*line.split(), code=130).err
     assert said.endswith(f"{hint}\n")
     assert bool(hint) == (said != "anchorflow: stopped\n")
@@ -76,10 +74,8 @@ def test_a_command_that_is_stopped_says_how_it_continues(
 def test_a_limit_is_raised_by_an_option_that_the_command_has(
     line: str, told: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(_: object) -> int:
-        raise IntegrationError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
-
-    monkeypatch.setattr(f"validate.commands.{line.split()[0]}.run", stopped)
+    error = IntegrationError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
+    monkeypatch.setattr(f"validate.commands.{line.split()[0]}.run", Mock(side_effect=error))
     assert cli(*line.split(), code=2).err.endswith(f"{told}.\n")
 
 
@@ -208,6 +204,8 @@ def test_demo_exits_with_its_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path:
     found = cli("demo", "--out", str(tmp_path), "--workers", "1", "--json", code=1).json()
     endpoints = [outcome for outcome in found["verdicts"] if outcome["role"] == "endpoint"]
     assert not all(outcome["state"] == "holds" for outcome in endpoints)
+    overview = found["figures"][0]
+    assert (overview["name"], overview["caption"][-1]) == ("overview", ".")
     assert (tmp_path / "report.html").exists()
 
 

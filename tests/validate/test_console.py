@@ -123,7 +123,7 @@ def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureF
     assert len(lines) == 5
 
 
-def test_results_that_are_printed_beside_a_bar_stay_in_their_pipe(
+def test_what_is_printed_beside_a_bar_stays_in_its_pipe(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
@@ -142,7 +142,7 @@ def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_time_in_which_workers_load_is_no_epochs_time(
+def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with training_progress(100) as report:
@@ -153,18 +153,11 @@ def test_the_time_in_which_workers_load_is_no_epochs_time(
     assert lines[0] == "  training epochs: 1/100"
     assert lines[1] == "  training epochs: 31/100, 2.0 per second, 34 s left"
     assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
-
-
-def test_epochs_that_a_run_will_not_take_are_not_waited_for(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
     with training_progress(20) as report:
-        for epoch in range(1, 5):
-            clock[0] += 20
-            report(RunProgress("short", epoch, 10, has_ended=epoch == 4))
-        for epoch in range(1, 11):
-            clock[0] += 20
-            report(RunProgress("whole", epoch, 10, has_ended=epoch == 10))
-    lines = [line.strip().removeprefix("training epochs: ") for line in capsys.readouterr().err.splitlines()]
+        for run, ends in (("short", 4), ("whole", 10)):
+            for epoch in range(1, ends + 1):
+                clock[0] += 20
+                report(RunProgress(run, epoch, 10, has_ended=epoch == ends))
+    lines = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
     assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
     assert lines[-1] == "14/14, 20.0 s each, 0 s left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,22 +21,6 @@ WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "tiny.toml").write_text(CONFIG)
     return tmp_path
-
-
-def _pipe(
-    arguments: list[str], folder: Path, shell: str = "", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a command in a pipe; ``shell`` follows it, as in "| head -1"."""
-    line = " ".join(f"'{word}'" for word in [*COMMAND, *arguments])
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"{line} {shell}"],
-        cwd=folder,
-        env=ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def _epochs(n: int) -> list[str]:
@@ -75,7 +60,11 @@ def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, c
     ],
 )
 def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> None:
-    done = _pipe(["derive"], folder, shell)
+    line = f"{shlex.join(COMMAND)} derive {shell}"
+    command = ["bash", "-o", "pipefail", "-c", line]
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (code, False)
     assert done.stderr.strip().removeprefix("anchorflow: ").startswith(words)
     assert len(done.stderr.splitlines()) == (1 if words else 0)

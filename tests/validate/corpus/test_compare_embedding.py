@@ -27,7 +27,6 @@ from validate.corpus.association import associate, jackknife_estimate
 CORPUS = build_corpus(toy_documents(200))
 V = CORPUS.vocab_size
 C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(CORPUS, V)))
-ROWS = {"bigram": C, "readout": C.T, "tied": C + C.T}
 NOISE = np.random.default_rng(1).standard_normal((V, 40))
 
 
@@ -44,12 +43,11 @@ def test_correlations_are_those_of_scipy_on_the_definition() -> None:
             rows = [matrix - matrix.mean(axis=0) for matrix in rows]
         predicted, observed = (theory.off_diagonal(theory.cosine_matrix(matrix)) for matrix in rows)
         assert found.mean_removed == bool(mean_removed)
-        assert found.association.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
-        assert found.association.spearman.mean == pytest.approx(
-            spearmanr(predicted.round(10), observed.round(10)).statistic
-        )
-        assert found.association.predicted_mean == pytest.approx(predicted.mean())
-        assert found.association.observed_mean == pytest.approx(observed.mean())
+        ranked, own = spearmanr(predicted.round(10), observed.round(10)).statistic, found.association
+        assert own.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
+        assert own.spearman.mean == pytest.approx(ranked)
+        means = predicted.mean(), observed.mean()
+        assert (own.predicted_mean, own.observed_mean) == pytest.approx(means)
 
 
 def test_every_column_and_key_is_its_own_measure() -> None:
@@ -175,11 +173,7 @@ def files(here: Path) -> None:
     ("embedding", "settings", "message"),
     [
         ("text.safetensors", {}, "not a safetensors file"),
-        (
-            "model.safetensors",
-            {},
-            "tensor = None: none has a usual name of an embedding; name one of a, b.w",
-        ),
+        ("model.safetensors", {}, "tensor = None: none has a usual name of an embedding; name one of a, b.w"),
         ("model.safetensors", {"tensor": "b.wieght"}, "did you mean 'b.weight'"),
         ("model.safetensors", {"tensor": "a"}, "not a matrix of numbers"),
         (NOISE, {"tensor": "a"}, "the embedding is not a file"),

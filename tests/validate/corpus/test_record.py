@@ -14,14 +14,11 @@ import pytest
 import torch
 from torch import nn
 
-from sim import build_corpus, initialise_
+from sim import initialise_
 from tests.foreign_models import Language
-from tests.toy_text import toy_documents
+from tests.validate.corpus.test_compare_embedding import CORPUS, V
 from theory import InputError, Task, cosine_matrix, label_distribution, off_diagonal
 from validate import Recorder, compare_embedding
-
-CORPUS = build_corpus(toy_documents(60))
-V = CORPUS.vocab_size
 
 
 def language() -> Language:
@@ -46,28 +43,25 @@ def test_a_row_is_what_the_functions_say(tmp_path: Path) -> None:
     model, out = language(), tmp_path / "record.csv"
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
     value = iter(range(100))
-    with Recorder(
+    recorder = Recorder(
         model, CORPUS, every=3, out=out, ranks=["*c_fc.weight"], losses={"held out": lambda: next(value)}
-    ) as recorder:
+    )
+    with recorder:
         train(model, recorder, 7)
     assert [row["step"] for row in recorder.rows] == [0, 3, 6, 7]
     assert [row["loss/held out"] for row in recorder.rows] == [0, 1, 2, 3]
     last, E = recorder.rows[-1], model.wte.weight.detach().double().numpy()
+    settings: dict[str, Any] = {"controls": 1, "top": 200, "bands": (1,), "padded": True}
     for predictor in ("tied", "marginal", "readout"):
-        (found, *_) = compare_embedding(
-            E, CORPUS, predictors=(predictor,), controls=1, top=200, bands=(1,), padded=True
-        ).comparisons
-        assert last[f"pearson/{predictor}"] == pytest.approx(found.association.pearson.mean)
-        assert last[f"low/{predictor}"] == pytest.approx(found.association.pearson.low)
-        assert last[f"high/{predictor}"] == pytest.approx(found.association.pearson.high)
-        assert last[f"control/{predictor}"] == pytest.approx(found.association.control.mean)
-        assert last["mean cosine"] == pytest.approx(found.association.observed_mean)
+        found = compare_embedding(E, CORPUS, predictors=(predictor,), **settings).comparisons[0].association
+        numbers = found.pearson.mean, found.pearson.low, found.pearson.high, found.control.mean
+        recorded = [last[f"{name}/{predictor}"] for name in ("pearson", "low", "high", "control")]
+        assert recorded == pytest.approx(numbers)
+        assert last["mean cosine"] == pytest.approx(found.observed_mean)
     matrix = model.layers[0].c_fc.weight.detach().double()
     p = torch.linalg.svdvals(matrix)
-    p = p / p.sum()
-    assert last["rank/layers.0.c_fc.weight"] == pytest.approx(
-        float(torch.exp(-(p * p.log()).sum())), rel=1e-4
-    )
+    rank = float(torch.distributions.Categorical(p).entropy().exp())
+    assert last["rank/layers.0.c_fc.weight"] == pytest.approx(rank, rel=1e-4)
     assert last["norm/layers.0.c_fc.weight"] == pytest.approx(float(matrix.norm()), rel=1e-5)
     gamma = -math.log(float(matrix.std())) / math.log(16)
     assert last["gamma/layers.0.c_fc.weight"] == pytest.approx(gamma, rel=1e-4)
@@ -175,9 +169,8 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) ->
             assert row[f"loss/{name}"] == evaluated[row["step"], name]
     E = model.transformer.wte.weight.detach().double().numpy()
     expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
-    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(
-        expected.comparisons[0].association.pearson.mean
-    )
+    pearson = expected.comparisons[0].association.pearson
+    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(pearson.mean)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +193,12 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyP
     """Stand-ins with the names of both libraries: what is called, and with what."""
     model, written = language(), []
     board = SimpleNamespace(add_scalar=lambda *call: written.append(call), close=lambda: None)
-    monkeypatch.setitem(
-        sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=lambda folder: board)
-    )
-    monkeypatch.setitem(sys.modules, "lightning", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "lightning.pytorch", SimpleNamespace(Callback=object))
+    for name, contents in (
+        ("torch.utils.tensorboard", {"SummaryWriter": lambda folder: board}),
+        ("lightning", {}),
+        ("lightning.pytorch", {"Callback": object}),
+    ):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**contents))
     recorder = Recorder(model, CORPUS, every=2, tensorboard=tmp_path / "board")
     callback = recorder.lightning_callback()
     trainer = SimpleNamespace(global_step=0, callback_metrics={})
@@ -214,12 +208,8 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyP
         trainer.callback_metrics = {"train_loss": torch.tensor(float(step)), "lr": torch.tensor(0.1)}
         callback.on_train_batch_end(trainer, model, None, None, step)
     callback.on_fit_end(trainer, model)
-    assert [(row["step"], row.get("loss/train_loss")) for row in recorder.rows] == [
-        (0, None),
-        (2, 2.0),
-        (4, 4.0),
-        (5, 5.0),
-    ]
+    losses = {row["step"]: row.get("loss/train_loss") for row in recorder.rows}
+    assert losses == {0: None, 2: 2.0, 4: 4.0, 5: 5.0}
     assert len(written) == sum(map(len, recorder.rows))
     for name, value, step in written:
         (row,) = [row for row in recorder.rows if row["step"] == step]

@@ -13,16 +13,13 @@ import pytest
 import safetensors.torch
 import torch
 
-from sim import build_corpus
 from tests.conftest import Cli
 from tests.toy_text import toy_documents
-from theory import InputError, as_matrix, bigram_operator, corpus_counts
+from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
+from theory import InputError
 from validate import compare_embedding, compare_series, read_embedding
 from validate.corpus.series import steps_of
 
-CORPUS = build_corpus(toy_documents(80))
-V = CORPUS.vocab_size
-C = as_matrix(bigram_operator(corpus_counts(CORPUS, V)))
 W = np.random.default_rng(0).standard_normal((V, 12))
 START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
 STEPS = (1, 10, 100, 1000)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from sim import ModelSection, Run, train
 from sim.config.run import make_member_config, make_run_config
 from tests.conftest import Cli
+from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures.synthetic import (
     PROVENANCE,
@@ -36,7 +36,6 @@ from validate.observe.times import common_early
 from validate.observe.times import early_epoch as when_early
 from validate.report.figures import paper_figures
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "extend.md"
 NUMBERS = sorted(FIGURES)
 
 
@@ -188,10 +187,10 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
         assert [list(curve.x) for curve in panel.curves.values()] == [[0.3, 0.5, 0.8]] * len(panel.curves)
 
 
-@pytest.mark.parametrize(("per_epoch", "predicted"), [(198, True), (10_000, False)])
+@pytest.mark.parametrize("per_epoch", [198, 10_000])
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])
 def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
-    per_epoch: int, predicted: bool, epochs: tuple[int, ...]
+    per_epoch: int, epochs: tuple[int, ...]
 ) -> None:
     config = make_member_config({"task": task_to_dict(Task.paper(length=3)), "init_rate": 0.8, "seed": 0})
     parts = dict.fromkeys(("mem", "rsn_train", "rsn_test"), 0.5)
@@ -202,9 +201,9 @@ def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
     sheet = FIGURES[3].sheet([Observations(config, dict(PROVENANCE), lines, epochs, {})])
     (panel,) = sheet.rows[0].panels
     assert isinstance(panel, Curves)
-    drawn_too = bool(per_epoch == 198 or epochs == (0,))
+    drawn_too = per_epoch == 198 or epochs == (0,)
     assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in B" in sheet.caption)
-    assert ("6 epochs apart" in sheet.caption) is (predicted and len(epochs) > 1)
+    assert ("6 epochs apart" in sheet.caption) is (per_epoch == 198 and epochs == (0, 6))
 
 
 def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start() -> None:
@@ -269,9 +268,7 @@ def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: 
             return several("emb-mlp")
         raise NoRunsError("study", study, "no runs", f"make them: anchorflow study {study} --run --keep")
 
-    def damaged(study: str) -> list[Observations]:
-        raise InputError("kept observations", study, "is not what was kept", "restore it")
-
+    damaged = Mock(side_effect=InputError("kept observations", "x", "is not what was kept", "restore it"))
     found, missing = kept_of(FIGURES[3], read)
     assert len(found) == 4
     assert [m.value for m in missing] == ["group-2024"]
@@ -287,27 +284,19 @@ def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: 
     assert "Fig. 3 drawn in part" in printed.err
 
 
-@pytest.fixture(scope="module")
-def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("figures")
-    config = make_run_config(
-        {
-            "task": TINY | {"length": 4},
-            "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
-            "data": {"source": "draw", "n_sequences": 750},
-            "training": {"epochs": 2, "snapshot_epochs": [1], "snapshot_tensors": "all"},
-            "init_rates": [0.5, 0.8],
-        }
-    )
-    train(config, out)
-    return out
-
-
 @pytest.mark.usefixtures("blank_pictures")
 def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
-    transformer_runs: Path, runs: list[Run], tmp_path: Path, cli: Cli
+    runs: list[Run], tmp_path: Path, cli: Cli
 ) -> None:
-    given = ["--runs", str(transformer_runs), str(runs[0].path), "--out", str(tmp_path), "--json"]
+    own = {
+        "task": TINY | {"length": 4},
+        "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
+        "data": {"source": "draw", "n_sequences": 750},
+        "training": {"epochs": 2, "snapshot_epochs": [1], "snapshot_tensors": "all"},
+        "init_rates": [0.5, 0.8],
+    }
+    train(make_run_config(own), tmp_path / "runs")
+    given = ["--runs", str(tmp_path / "runs"), str(runs[0].path), "--out", str(tmp_path), "--json"]
     made = cli("figures", "3", "6", "15", "3", *given, "--format", "png", "pdf").json()["figures"]
     assert [figure["figure"] for figure in made] == [3, 6, 15]
     files = {str(file) for file in tmp_path.glob("fig*.p*")}
@@ -327,10 +316,8 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
 def test_the_pages_own_figure_is_drawn_by_command_and_report(
     here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    own = ModuleType("own")
-    monkeypatch.setitem(sys.modules, "own", own)
-    section = PAGE.read_text().split("## A figure of your own")[1].split("\n## ")[0]
-    for block in re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL):
+    monkeypatch.setitem(sys.modules, "own", own := ModuleType("own"))
+    for block in blocks("docs/howto/extend.md", "python")[1:3]:
         exec(block, own.__dict__)
     assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
     cli("figures", "101", "--out", "other")

@@ -112,9 +112,8 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     assert [run.config.seed for run in evidence.find(needs)["", small]] == [s for s in SEEDS if s != SEEDS[1]]
     assert evidence.absent(needs) == f"1 of {len(SEEDS)} seeds missing: {SEEDS[1]} (not kept)"
     assert evidence.can_make(needs)
-    with pytest.raises(
-        MissingRunsError, match=f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
-    ):
+    lacking = f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
+    with pytest.raises(MissingRunsError, match=lacking):
         evidence.find(Needs(NAME, (large,)))
     with pytest.raises(MissingRunsError, match="of at least 9 γ"):
         evidence.find(Needs(NAME, least_rates=9))
@@ -125,19 +124,14 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     assert not whole.can_make(Needs("no such study"))
 
 
-@pytest.mark.parametrize("lacking", ["", "first", "second", "both"])
-def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
+def test_a_study_that_is_continued_has_the_runs_of_both() -> None:
     ((study, setup),) = MORE.items()
-    more = setup.more
-    runs = {"first": observed(MEMBERS[:1]), "second": observed(MEMBERS[1:2])}
-    names = {"first": study, "second": more}
-    stored = {names[key]: own for key, own in runs.items() if lacking not in (key, "both")}
-    if lacking == "both":
-        with pytest.raises(MissingRunsError, match="no runs"):
-            Stored(runs=stored).runs_of(study, "")
-        return
-    wanted = [run for key, own in runs.items() if key != lacking for run in own]
-    assert Stored(runs=stored).runs_of(study, "") == wanted
+    stored = {study: observed(MEMBERS[:1]), setup.more: observed(MEMBERS[1:2])}
+    assert Stored(runs=stored).runs_of(study, "") == stored[study] + stored[setup.more]
+    for name, own in stored.items():
+        assert Stored(runs={name: own}).runs_of(study, "") == own
+    with pytest.raises(MissingRunsError, match="no runs"):
+        Stored().runs_of(study, "")
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from sim import Execution, MemberConfig, Run, RunConfig, train_members
+from sim import MemberConfig, Run, RunConfig, train_members
 from sim.runs.table import csv_text
 from tests.conftest import Cli
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
-from validate.cli import main
 from validate.sweeps import load_sweep, plan_of, records_of, run_name, run_sweep
 
 
@@ -40,14 +40,12 @@ def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) ->
 
 
 def test_the_command_trains_with_the_kernels_that_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    seen: list[Execution] = []
-    monkeypatch.setattr("validate.sweeps.run_sweep", lambda sweep, out, execution: seen.append(execution))
-    file = str(write_toy(tmp_path))
+    monkeypatch.setattr("validate.sweeps.run_sweep", ran := Mock())
     for options in ([], ["--kernels", "compiled"]):
-        assert main(["sweep", file, "--out", str(tmp_path / "out"), *options]) == 0
-    assert [execution.kernels for execution in seen] == ["auto", "compiled"]
+        cli("sweep", str(write_toy(here)), "--out", "out", *options)
+    assert [call.args[2].kernels for call in ran.call_args_list] == ["auto", "compiled"]
 
 
 def test_the_table_has_every_number_of_every_run(out: Path) -> None:
@@ -86,13 +84,9 @@ def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
     (out / "table.csv").unlink()
 
 
-def test_a_sweep_of_which_no_map_can_be_drawn_ends_well(
-    out: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> int:
-        raise InputError("data_set", "rsn_test", "unknown data set", "choose another")
-
-    monkeypatch.setattr("validate.commands.sweep.show", refuse)
+def test_a_sweep_without_a_map_ends_well(out: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = InputError("data_set", "rsn_test", "unknown data set", "choose another")
+    monkeypatch.setattr("validate.commands.sweep.show", Mock(side_effect=error))
     said = cli("sweep", str(out / "toy.toml"), "--out", str(out))
     assert "complete: 8" in said.out
     assert "no map: data_set = 'rsn_test': unknown data set" in said.err
