@@ -12,26 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr, spearmanr
 
+import theory
 from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
-from theory import (
-    InputError,
-    cosine_matrix,
-    frozen_flow,
-    label_distribution,
-    off_diagonal,
-    token_label_matrix,
-)
+from theory import InputError, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
-from validate.judge.compare import (
-    Comparison,
-    compare_runs,
-    early_rows,
-    fitted_widths,
-    measures,
-    observed_cosines,
-    predicted_cosines,
-)
+from validate.judge import compare
 from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS, ranking, rung_distances
 from validate.observe import Observations, observe
@@ -42,7 +28,7 @@ from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_coun
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
 def test_measures_are_scipys(pair: Any) -> None:
     p, o = pair
-    found = measures(p, o)
+    found = compare.measures(p, o)
     if min(np.ptp(p), np.ptp(o)) < 1e-9:
         assert np.isnan(found["pearson"])
         assert np.isnan(found["spearman"])
@@ -59,7 +45,7 @@ def small(settings: list[Setting]) -> Setting:
 
 
 def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
-    rows = compare_runs(settings)
+    rows = compare.compare_runs(settings)
     memory = [r for r in rows if r.group == "memory" and r.setting == "γ = 0.8" and r.epoch == 4]
     names = {p.name for p in PREDICTORS} - {"eq. 14"}
     assert {r.predictor for r in memory} == names
@@ -73,18 +59,19 @@ def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) ->
 def test_one_cell_by_hand(small: Setting) -> None:
     """Row 12, P^s − u, γ = 0.8, last epoch, from the definitions alone."""
     tokens = list(range(11, 21))
-    distributions = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
+    distributions = [theory.label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
     predicted = np.delete(cosine_matrix(distributions)[1], 1)
     rows = [cosine_matrix(_run(run).embedding(6)[tokens])[1] for run in small.runs]
+    table = compare.compare_runs([small], [6])
     wanted = ("reasoning", 12, "P^s - u", "pearson")
-    (row,) = (r for r in compare_runs([small], [6]) if (r.group, r.anchor, r.predictor, r.measure) == wanted)
+    (row,) = (r for r in table if (r.group, r.anchor, r.predictor, r.measure) == wanted)
     assert row.estimate.mean == pytest.approx(
         np.mean([pearsonr(predicted, np.delete(r, 1))[0] for r in rows])
     )
 
 
 def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Setting]) -> None:
-    rows = compare_runs(settings)
+    rows = compare.compare_runs(settings)
     wanted: dict[str, list[tuple[int, float]]] = {}
     for r in rows:
         if (r.anchor, r.measure, r.group) == (None, "pearson", rows[-1].group):
@@ -94,7 +81,7 @@ def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Se
     for name, points in wanted.items():
         np.testing.assert_array_equal(drawn[name], points)
     with pytest.raises(InputError, match="nothing to draw"):
-        Comparison([]).plot()
+        compare.Comparison([]).plot()
 
 
 def test_every_number_stands_under_the_name_of_its_measure(small: Setting) -> None:
@@ -113,7 +100,7 @@ def test_every_number_stands_under_the_name_of_its_measure(small: Setting) -> No
     by_hand = {name: float(np.mean(values)) for name, values in each.items()}
     rows = {
         row.measure: row.estimate.mean
-        for row in early_rows(small)
+        for row in compare.early_rows(small)
         if (row.group, row.anchor, row.predictor) == (ALL, None, "P^s - u")
     }
     assert rows == pytest.approx({name: by_hand[name] for name in rows})
@@ -140,7 +127,7 @@ def test_every_number_stands_under_the_name_of_its_measure(small: Setting) -> No
 def _frozen(observed: Observations, epoch: int) -> FloatArray:
     """Return the embedding of the frozen flow: the same initial weights, held fixed."""
     run = _run(observed)
-    return frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
+    return theory.frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
 
 
 def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small: Setting) -> None:
@@ -178,23 +165,23 @@ def _frozen_errors(run: Run) -> list[dict[str, Any]]:
     observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        predicted = frozen.cosines(observed, tokens, epoch)
-        found.append(measures(off_diagonal(predicted), off_diagonal(observed_cosines(run, epoch, tokens))))
+        seen = off_diagonal(compare.observed_cosines(run, epoch, tokens))
+        found.append(compare.measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
     return found
 
 
 def test_the_sample_predictor_uses_the_runs_own_data(runs: list[Run]) -> None:
     data = build_dataset(runs[0].config)
-    C = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
-    found = predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
+    C = theory.token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
+    found = compare.predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
     np.testing.assert_allclose(found, cosine_matrix(C[1:4]), atol=1e-12)
 
 
 def test_widths_are_fitted_on_the_other_seeds(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
-    first, second = fitted_widths(small.runs, 6, tokens)
-    assert fitted_widths([small.runs[1]], 6, tokens) == [first]
-    assert fitted_widths([small.runs[0]], 6, tokens) == [second]
+    first, second = compare.fitted_widths(small.runs, 6, tokens)
+    assert compare.fitted_widths([small.runs[1]], 6, tokens) == [first]
+    assert compare.fitted_widths([small.runs[0]], 6, tokens) == [second]
 
 
 def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:

@@ -16,9 +16,8 @@ from scipy import stats
 import validate
 from sim import train
 from sim.config.run import make_run_config
-from tests.validate.conftest import TASK
+from tests.validate.conftest import TASK, Page
 from tests.validate.figures.synthetic import make_observations
-from tests.validate.page import Page
 from theory import off_diagonal
 from validate import ledger
 from validate.commands.compare import print_report
@@ -122,12 +121,12 @@ def test_order_and_size_are_split_by_kind_of_pairs() -> None:
             assert agreement.slope.mean == pytest.approx(np.mean([f.slope for f in fits]))
             assert agreement.pearson.mean == pytest.approx(np.mean([f.rvalue for f in fits]))
     good, bad = over_seeds([0.9, 0.9]), over_seeds([0.1, 0.1])
-    words = {
-        (p, r): Agreement("", p, over_seeds([1.0]), good, r).words for p in (good, bad) for r in (good, bad)
-    }
-    assert words[good, good] == "order right, size wrong"
-    assert words[good, bad] == "order right, size right"
-    assert words[bad, good] == "order wrong, size wrong"
+    for pearson, rmse, words in (
+        (good, good, "order right, size wrong"),
+        (good, bad, "order right, size right"),
+        (bad, good, "order wrong, size wrong"),
+    ):
+        assert Agreement("", pearson, over_seeds([1.0]), good, rmse).words == words
 
 
 def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
@@ -141,8 +140,8 @@ def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
         assert not Draft202012Validator(SCHEMA).is_valid(short | broken)
 
 
-def test_the_data_holds_everything(written: Path) -> None:
-    found = json.loads((written / "report.json").read_text())
+def test_the_data_holds_everything(report: Report, written: Path) -> None:
+    found = report.to_json()
     assert len(found["runs"]) == 4
     assert {v["state"] for v in found["verdicts"]} <= {"holds", "fails", "undecided", "censored", "shown"}
     assert [c["number"] for c in found["claims"]] == [c.number for c in ledger()]

@@ -8,19 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import theory
 from tests.conftest import Cli
-from theory import (
-    Expression,
-    InputError,
-    Lookup,
-    Mapping,
-    Task,
-    cosine_matrix,
-    label_distribution,
-    marginal_distribution,
-    off_diagonal,
-    sample_labels,
-)
+from theory import Expression, InputError, Lookup, Mapping, Task, cosine_matrix, off_diagonal
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 from validate.prediction import Prediction
@@ -113,8 +103,8 @@ def test_sampled_numbers_lie_within_their_errors(n_samples: int, monkeypatch: py
         scores = off_diagonal(value.value - exact.cosines["own"][name]) / off_diagonal(value.standard_error)
         assert np.abs(scores).max() < 5
     shares = np.array(list(drawn.to_json()["label_distributions"].values()))
-    wanted_shares = [label_distribution(task, s, held_out=True) for s in task.anchors]
-    marginal = marginal_distribution(task, held_out=True)
+    wanted_shares = [theory.label_distribution(task, s, held_out=True) for s in task.anchors]
+    marginal = theory.marginal_distribution(task, held_out=True)
     for p, found_p in ((np.array(wanted_shares), shares), (marginal, drawn.to_json()["marginal"])):
         # Five standard errors of a share, of one draw more than there are.
         assert (np.abs(found_p - p) < 5 * np.sqrt((p + 1 / n_samples) / n_samples)).all()
@@ -167,7 +157,7 @@ def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task: 
     with pytest.raises(InputError, match=f"n_samples = {n_samples}: out of range; give at least 40"):
         Prediction.of(task, n_samples=n_samples)
     with pytest.raises(InputError, match="give at least 40"):
-        sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
+        theory.sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
 
 
 def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size() -> None:

@@ -1,7 +1,8 @@
-"""The commands in a terminal of 80 and 200 columns, in pipes, and in environments that are out of order."""
+"""What terminals and pipes show: whole words in lines that fit, progress, and streams that are out of order."""
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import subprocess
@@ -9,10 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from sim import Progress as RunProgress
 from tests.conftest import Cli
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
+from validate.terminal import progress as module
+from validate.terminal.progress import show_progress, track, training_progress
+from validate.terminal.streams import filled, lenient, printable
+from validate.terminal.tables import print_table
 
 WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 
@@ -92,3 +100,150 @@ def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli:
     ):
         assert shown in cli(*arguments).out
     assert "[/y]" in cli("study", "[/y]", code=2).err
+
+
+HEADER = ["run", "verdict", "measure", "settings"]
+ROWS = [
+    ["runs/mine/gamma0.8_seed0", "partly, 1 of 2", "share of the attention", "12 paper, 6 sibling"],
+    ["[/x]", "fails in 2", "Spearman of distance and cosine similarity", "3 chosen"],
+]
+
+
+def _stream(monkeypatch: pytest.MonkeyPatch, columns: int | None, term: str = "xterm") -> io.StringIO:
+    """Print into a terminal of so many columns, or into a pipe for None."""
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stdout", stream := io.StringIO())
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    return stream
+
+
+def _printed(monkeypatch: pytest.MonkeyPatch, columns: int | None, spare: tuple[str, ...] = ()) -> str:
+    stream = _stream(monkeypatch, columns)
+    print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
+    return stream.getvalue()
+
+
+def _plain(text: str) -> list[str]:
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+
+def test_each_row_is_one_line_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _printed(monkeypatch, None)
+    assert "\x1b" not in text
+    for row in ROWS:
+        assert any(all(cell in line for cell in row) for line in text.splitlines())
+
+
+def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
+    assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
+    assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
+
+
+def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = _stream(monkeypatch, 40)
+    print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
+    assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize("columns", [None, 80])
+def test_characters_of_two_columns_are_whole(monkeypatch: pytest.MonkeyPatch, columns: int | None) -> None:
+    printed = _stream(monkeypatch, columns)
+    print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
+    assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
+
+
+def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = _stream(monkeypatch, 120, "dumb")
+    print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
+    assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
+
+
+@given(
+    st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
+)
+def test_every_word_is_whole_in_lines_that_fit(rows: list[list[str]], width: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        stream = _stream(patch, width)
+        print_table("title", ["x", "y", "z"], rows)
+    lines = _plain(stream.getvalue())
+    assert max(map(len, lines)) <= width
+    assert {cell for row in rows for cell in row if cell} <= {word for line in lines for word in line.split()}
+
+
+def test_characters_that_steer_or_cannot_be_written(tmp_path: Path) -> None:
+    assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
+    with (tmp_path / "out").open("w", encoding="ascii") as file:
+        print("γ = 0.8 \udc80", file=lenient(file))
+    assert (tmp_path / "out").read_text() == "\\u03b3 = 0.8 \\udc80\n"
+
+
+@given(st.integers(20, 100))
+def test_a_command_to_be_copied_stays_in_one_piece(width: int) -> None:
+    command = "anchorflow compare runs/mine --out runs/report"
+    lines = filled(f"some words before the command to be given: {command}; some words behind it", width)
+    assert command in lines
+    assert " ".join(lines.split()).count("words") == 2
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that pass when a test says so."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
+    return now
+
+
+def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress():
+        for _ in track(range(100), "judging claims"):
+            clock[0] += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  judging claims: 4/100, 2.0 per second, 48 s left"
+    assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
+    assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
+    assert len(lines) == 5
+
+
+def test_what_is_printed_beside_a_bar_stays_in_its_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    with show_progress():
+        for number in track(range(2), "drawing figures"):
+            print("drawn:", number)
+    assert capsys.readouterr().out == "drawn: 0\ndrawn: 1\n"
+    assert "drawing figures: 0/2" in terminal.getvalue()
+
+
+def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in track(range(10), "judging claims"):
+        clock[0] += 10
+    assert capsys.readouterr() == ("", "")
+
+
+def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with training_progress(100) as report:
+        for seconds in (20, *[0.5] * 99):
+            clock[0] += seconds
+            report(RunProgress("run", 1, 100))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  training epochs: 1/100"
+    assert lines[1] == "  training epochs: 31/100, 2.0 per second, 34 s left"
+    assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
+    with training_progress(20) as report:
+        for run, ends in (("short", 4), ("whole", 10)):
+            for epoch in range(1, ends + 1):
+                clock[0] += 20
+                report(RunProgress(run, epoch, 10, has_ended=epoch == ends))
+    lines = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
+    assert lines[-1] == "14/14, 20.0 s each, 0 s left"

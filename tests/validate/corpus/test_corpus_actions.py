@@ -108,22 +108,18 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
         cells = dict(zip(cosines.header, row, strict=True))
         gamma, name, predictor = record["init_rate"], record["corpus"], record["predictor"]
         assert [cells["γ"], cells["words of"], cells["rows"]] == [f"{gamma:g}", name, predictor]
+        alike = [run.arrays for run in runs if run.config.init_rate == gamma]
         for header, (kind, which) in kinds.items():
-            correlations = [
-                np.corrcoef(
-                    run.arrays[f"{kind}/{predictor}/{which}{name}"][above],
-                    run.arrays[f"cosine/{which}{name}"][-1][above],
-                )[0, 1]
-                for run in runs
-                if run.config.init_rate == gamma
-            ]
+            names = f"{kind}/{predictor}/{which}{name}", f"cosine/{which}{name}"
+            pairs = [(own[names[0]][above], own[names[1]][-1][above]) for own in alike]
+            correlations = [np.corrcoef(*pair)[0, 1] for pair in pairs]
             assert record[header]["mean"] == pytest.approx(np.mean(correlations))
             assert cells[header].startswith(f"{np.mean(correlations):z.2f}")
     entropies = {"prontoqa": (2.0, 1.0), "tinystories": (3.0, 2.0)}
     for row, record in zip(losses.rows, plain["losses"], strict=True):
-        cells = dict(zip(losses.header, row, strict=True))
-        alike = [run for run in runs if run.config.init_rate == record["init_rate"]]
-        expected = np.mean([run.metrics[-1]["loss"][record["corpus"]] for run in alike])
+        cells, rate = dict(zip(losses.header, row, strict=True)), record["init_rate"]
+        last = [run.metrics[-1]["loss"] for run in runs if run.config.init_rate == rate]
+        expected = np.mean([loss[record["corpus"]] for loss in last])
         assert record["loss"]["mean"] == pytest.approx(expected)
         assert float(cells["loss"].split()[0]) == pytest.approx(expected, abs=1e-3)
         known = entropies[record["corpus"]]

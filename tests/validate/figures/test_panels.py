@@ -9,8 +9,9 @@ import pytest
 from matplotlib.collections import PolyCollection
 from scipy import stats
 
+import theory
 from tests.validate.figures.synthetic import make_observations
-from theory import Lookup, Mapping, Task, label_distribution, marginal_distribution, off_diagonal
+from theory import Lookup, Mapping, Task
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS
@@ -119,7 +120,7 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Sett
     panel = figures.cosine_map("observed", tokens, matrices)
     np.testing.assert_allclose(panel.values, matrices.mean(axis=0))
     assert panel.limits == (-1, 1)
-    means = [float(off_diagonal(m).mean()) for m in matrices]
+    means = [float(theory.off_diagonal(m).mean()) for m in matrices]
     assert seeds_text(means, (-1, 1)) in panel.numbers
 
 
@@ -127,15 +128,14 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
     task, tokens = small.task, small.task.reasoning_anchors
     panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
     shifts = {
-        "P^s - u": np.full(task.vocab_size, 1 / task.vocab_size),
-        "P^s - mean P": marginal_distribution(task, held_out=True),
+        "P^s - u": 1 / task.vocab_size,
+        "P^s - mean P": theory.marginal_distribution(task, held_out=True),
     }
-    table = np.array([label_distribution(task, s, held_out=True) for s in tokens])
+    table = theory.label_distribution(task, tokens, held_out=True)
     for i, panel in enumerate(panels):
         for name, shift in shifts.items():
-            rows = table - shift
-            unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, unit @ unit[i], atol=1e-12)
+            wanted = theory.cosine_matrix(table - shift)[i]
+            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, wanted, atol=1e-12)
         observed = small.cosines(tokens, 9)[:, i]
         np.testing.assert_array_equal(panel.curves["training"].seeds, observed)
         others = np.arange(len(tokens)) != i
@@ -147,10 +147,10 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
 def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
     tokens = small.task.reasoning_anchors
     panel = figures.label_curves(small.task, tokens, "labels")
-    for (name, curve), s in zip(panel.curves.items(), tokens, strict=True):
+    wanted = theory.label_distribution(small.task, tokens, held_out=True) - 1 / small.task.vocab_size
+    for (name, curve), s, row in zip(panel.curves.items(), tokens, wanted, strict=True):
         assert name.endswith(f"s = {s}")
-        wanted = label_distribution(small.task, s, held_out=True) - 1 / small.task.vocab_size
-        np.testing.assert_allclose(curve.seeds, [wanted])
+        np.testing.assert_allclose(curve.seeds, [row])
 
 
 def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:

@@ -1,4 +1,4 @@
-"""The ledger is data: every claim can be read, has an endpoint with a reason, and names studies or is computed."""
+"""The ledger is data: every claim can be read, has endpoints with reasons, and names studies or is computed."""
 
 from __future__ import annotations
 

@@ -18,15 +18,8 @@ from validate.observe.observations import TIMELESS
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
 DATA = {"token_label_matrix_anchors", "token_ratio"}
 ATTENTION = {
-    "first_attention",
-    "first_attention_sd",
-    "first_attention_error",
-    "lemma1_share",
-    "last_logits",
-    "last_logits_sd",
-    "last_attention",
-    "key_attention",
-    "wv_direction",
+    *("first_attention", "first_attention_sd", "first_attention_error", "lemma1_share"),
+    *("last_logits", "last_logits_sd", "last_attention", "key_attention", "wv_direction"),
 }
 HELD_OUT = {"held_out_deviations"}
 
@@ -47,7 +40,7 @@ def _forward(run: Run, epoch: int, probe: Probe, bare: bool = False) -> list[tup
 MODELS = {
     "pre, two heads": TRANSFORMER | {"norm": "pre"},
     "post, biases": TRANSFORMER | {"norm": "post", "biases": True, "n_heads": 1},
-    "no norm, no positions, three layers": TRANSFORMER
+    "no norm, no positions": TRANSFORMER
     | {"norm": "none", "positions": "none", "n_layers": 3, "activation": "tanh"},
     "one layer": {"kind": "one-layer", "d_f": 12, "d_k": 3},
 }
@@ -144,29 +137,28 @@ def test_snapshots_without_matrices_give_what_the_embedding_allows(make: Make) -
         found.at("first_attention", 0)
 
 
-@pytest.mark.parametrize("kind", ["memory", "reasoning", "several"])
-def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(kind: str, make: Make) -> None:
-    task: dict[str, Any] = {k: TASK[k] for k in ("keys", "n_anchors", "length", "vocab_size")}
-    anchors = {"memory": "1..2", "reasoning": "4..5"}
-    if kind == "several":
-        ranges = {"low": 20, "high": 30}
-        task["mappings"] = [
-            {"name": "first", "anchors": [1], "rule": "lookup", **ranges},
-            {"name": "second", "anchors": [2], "rule": "lookup"},
-            {"name": "sum", "anchors": [4], "rule": "sum"},
-            {"name": "window", "anchors": [3], "rule": "window"},
-        ]
-    else:
-        task[f"{kind}_anchors"] = anchors[kind]
-    found = observe(make(TRANSFORMER, task=task))
+BARE = {key: TASK[key] for key in ("keys", "n_anchors", "length", "vocab_size")}
+SEVERAL = [
+    {"name": "first", "anchors": [1], "rule": "lookup", "low": 20, "high": 30},
+    {"name": "second", "anchors": [2], "rule": "lookup"},
+    {"name": "sum", "anchors": [4], "rule": "sum"},
+    {"name": "window", "anchors": [3], "rule": "window"},
+]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"memory_anchors": "1..2"}, {"reasoning_anchors": "4..5"}, {"mappings": SEVERAL}],
+    ids=lambda own: next(iter(own)),
+)
+def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(own: dict[str, Any], make: Make) -> None:
+    found = observe(make(TRANSFORMER, task=BARE | own))
     names = {m.name for m in found.task.mappings}
     assert {n.removeprefix("outputs/") for n in found.arrays if n.startswith("outputs/")} == names
-    assert ("pca_anchors" in found.arrays) == (kind == "reasoning")
+    assert ("pca_anchors" in found.arrays) == ("reasoning_anchors" in own)
     direction = found.arrays["wv_direction"]
-    n_anchors = len(found.task.anchors)
-    own = found.task.reasoning_anchors or found.task.anchors
-    index = [found.tokens.index(token) for token in own]
-    assert direction.shape == (3, n_anchors + 6)
+    index = [found.tokens.index(token) for token in found.task.reasoning_anchors or found.task.anchors]
+    assert direction.shape == (3, len(found.task.anchors) + 6)
     assert (direction[:, index].mean(axis=1) >= 0).all()
 
 
@@ -187,15 +179,14 @@ def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
 
 def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
     found = observe(transformer_run)
-    for call, argument in (
-        (lambda: found.cosines([20], 1), "rows"),
-        (lambda: found.cosines([4], 1, [40]), "columns"),
-        (lambda: found.gram([4], [5], 7), "epoch"),
-        (lambda: found.at("nothing", 1), "observable"),
+    for call, arguments, named in (
+        (found.cosines, ([20], 1), "rows"),
+        (found.cosines, ([4], 1, [40]), "columns"),
+        (found.gram, ([4], [5], 7), "epoch"),
+        (found.at, ("nothing", 1), "observable"),
     ):
-        with pytest.raises(InputError) as error:
-            call()
-        assert error.value.argument == argument
+        with pytest.raises(InputError, match=f"^{named} = "):
+            call(*arguments)
 
 
 @pytest.mark.parametrize(("study", "timed"), [("emb-mlp", "gram"), ("language", "cosine/prontoqa")])
