@@ -1,13 +1,10 @@
 """The Python of every page runs: here, or where the page is followed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +35,19 @@ def execute(page: str) -> None:
     exec(compile("\n".join(blocks(page, "python")), page, "exec"), {"__name__": "page"})
 
 
-def test_attention_is_read_as_the_engines_page_says() -> None:
+def test_attention_is_read_as_the_engines_page_says():
     model = {"kind": "transformer", "norm": "pre", "d_m": 8, "d_f": 8, "d_k": 4}
     train(make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
     execute("docs/engine.md")
 
 
 @pytest.fixture
-def _mine(here: Path) -> None:
+def _mine(here):
     train(make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
 
 
 @pytest.mark.usefixtures("_mine")
-def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_become_a_table_as_the_page_says(capsys):
     shown = "".join(blocks("docs/reference.md", "console")).splitlines()
     first, *_ = [line for line in shown if line.startswith("$ anchorflow table")]
     assert main(shlex.split(first)[2:]) == 0
@@ -62,24 +59,24 @@ def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("_mine")
-def test_runs_continue_as_the_page_says() -> None:
+def test_runs_continue_as_the_page_says():
     (command,) = [block for block in blocks("docs/engine.md", "console") if "--resume" in block]
     assert main(shlex.split(command)[2:]) == 0
 
 
-def test_the_rule_of_ones_own_has_the_labels_of_its_expression(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rule_of_ones_own_has_the_labels_of_its_expression(capsys):
     execute("docs/howto/rule.md")
     assert capsys.readouterr().out == "True\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", OTHERS)
-def test_the_code_of_every_other_page_runs(page: str) -> None:
+def test_the_code_of_every_other_page_runs(page):
     execute(page)
 
 
 @pytest.fixture
-def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _importable(monkeypatch):
     """Let a test import the page's file for the first time, which registers its kind."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "extending"))
     monkeypatch.delitem(sys.modules, "bag_of_words", raising=False)
@@ -92,7 +89,7 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_importable")
-def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys):
     execute("docs/howto/extend.md")
     said = capsys.readouterr().out
     assert "rsn_test" in said
@@ -101,7 +98,7 @@ def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys: pytest.CaptureF
 
 
 @pytest.mark.usefixtures("_importable")
-def test_its_own_matrices_and_keys_are_checked() -> None:
+def test_its_own_matrices_and_keys_are_checked():
     import bag_of_words  # noqa: F401
 
     with pytest.raises(InputError, match=r"tensor_init_rates.*W_V.*unknown matrix"):
@@ -118,7 +115,7 @@ def _printed(text: str) -> list[list[float]]:
     return [[float(n) for n in re.findall(r"-?\d+\.\d*", line)] for line in text.strip().split("\n", 1)]
 
 
-def test_the_readmes_example_prints_the_cosines_of_its_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_example_prints_the_cosines_of_its_run(capsys):
     """It has ten lines; one epoch stands for the twenty, which the long suite trains."""
     assert len([line for line in EXAMPLE.splitlines() if line]) <= 10
     code, times = re.subn(r"\b20\b", "1", EXAMPLE)
@@ -134,7 +131,7 @@ def test_the_readmes_example_prints_the_cosines_of_its_run(capsys: pytest.Captur
 
 
 @pytest.mark.long
-def test_the_readmes_example_runs_as_printed(tmp_path: Path) -> None:
+def test_the_readmes_example_runs_as_printed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", EXAMPLE],
         capture_output=True,
@@ -149,7 +146,7 @@ def test_the_readmes_example_runs_as_printed(tmp_path: Path) -> None:
     assert np.corrcoef(np.delete([predicted, observed], 4, axis=1))[0, 1] >= 0.7
 
 
-def test_every_file_that_the_readme_links_to_exists() -> None:
+def test_every_file_that_the_readme_links_to_exists():
     for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / target).exists(), target
 
@@ -159,7 +156,7 @@ NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_becomes_a_page(notebook: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_becomes_a_page(notebook, tmp_path):
     pages = load_script("notebook_pages")
     copy = tmp_path / notebook.name
     copy.write_text(notebook.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,13 +1,9 @@
 """The explorer's JavaScript gives the numbers of theory, to 1e-10; the built site shows it, and all else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,7 +81,7 @@ REFUSED = (
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Any]:
+def said():
     rules = [[text, 31, [2, 5]] for text in (*EXPRESSIONS, *REFUSED)]
     done = node(
         ["-e", RUN, *SCRIPTS],
@@ -120,7 +116,7 @@ def as_task(described: dict[str, Any]) -> Task:
 
 
 @pytest.mark.parametrize("i", range(3), ids=["paper", "own", "three"])
-def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int) -> None:
+def test_its_numbers_are_those_of_theory(said, i):
     found, task = said["tasks"][i], as_task(TASKS[i])
     assert set(found["tokens"]) == {*task.keys, *task.anchors}
     P = theory.label_distribution(task, found["tokens"], held_out=True)
@@ -139,9 +135,7 @@ def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int) -> None:
         np.testing.assert_allclose(found[name], wanted, rtol=0, atol=1e-10, err_msg=name)
 
 
-def test_expressions_are_read_as_theory_reads_them_and_what_is_no_rule_is_refused(
-    said: dict[str, Any],
-) -> None:
+def test_expressions_are_read_as_theory_reads_them_and_what_is_no_rule_is_refused(said):
     given = {"key": 31, "a1": 2, "a2": 5, "total": 7, "min": min, "max": max, "abs": abs}
     found = dict(zip((*EXPRESSIONS, *REFUSED), said["rules"], strict=True))
     for text in EXPRESSIONS:
@@ -155,7 +149,7 @@ PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
-def site() -> Path:
+def site():
     """Build what has changed since the last build; the first one takes minutes."""
     built = DOCS / "_build" / "html"
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(built)]
@@ -165,7 +159,7 @@ def site() -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     """A headless Chromium of the system, driven by Playwright, which brings none of its own here."""
     executable = shutil.which("chromium") or shutil.which("google-chrome")
     if executable is None:
@@ -179,7 +173,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.mark.long
-def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any) -> None:
+def test_every_page_shows_itself_on_a_phone_in_the_dark(site, browser):
     """No error in the console, no formula that fails, nothing wider than the screen, no other host."""
     problems: list[str] = []
     context = browser.new_context(viewport=PHONE, color_scheme="dark")
@@ -204,14 +198,14 @@ def test_every_page_shows_itself_on_a_phone_in_the_dark(site: Path, browser: Any
 
 
 @pytest.mark.long
-def test_the_explorer_has_the_runs_that_are_kept_now(site: Path, tmp_path: Path) -> None:
+def test_the_explorer_has_the_runs_that_are_kept_now(site, tmp_path):
     load_script("explorer_runs").write(tmp_path)
     built = site / "_static" / "explorer" / "kept.js"
     assert built.read_text(encoding="utf-8") == (tmp_path / "kept.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.long
-def test_the_explorer_answers_in_a_browser(site: Path, browser: Any) -> None:
+def test_the_explorer_answers_in_a_browser(site, browser):
     """What it shows after a reader has changed the task is what theory says of the file that it offers."""
     page = browser.new_page()
     page.goto((site / "explorer.html").as_uri())

@@ -1,7 +1,5 @@
 """The pages that a reader follows: their files are written, their commands run, their numbers made."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_the_tutorial(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tutorial(monkeypatch, capsys):
     monkeypatch.setattr("sim.training.execution.default_workers", lambda: 1)
     ended = follow("docs/tutorial.md", capsys)
     said = {command: out for command, (_, out) in ended.items()}
@@ -56,8 +54,8 @@ DATA = ROOT.parent / "shared" / "data"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_pictures")
-def test_from_a_text_file_to_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    def shorter(words: list[str]) -> list[str]:
+def test_from_a_text_file_to_a_verdict(capsys):
+    def shorter(words):
         return [*words, *QUICK] if words[:2] == ["corpus", "train"] else words
 
     ended = follow("docs/corpus.md", capsys, shorter)
@@ -78,7 +76,7 @@ def test_from_a_text_file_to_a_verdict(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.long
 @pytest.mark.shared
 @pytest.mark.skipif(not DATA.exists(), reason=f"needs {DATA}")
-def test_the_matched_stories_are_those_of_the_study(tmp_path: Path) -> None:
+def test_the_matched_stories_are_those_of_the_study(tmp_path):
     pytest.importorskip("tokenizers")
     said = load_script("corpus_matched").main(DATA, tmp_path / "matched.jsonl")
     assert [line.split(", ")[1] for line in said.splitlines()] == ["140 distinct tokens"] * 2
@@ -87,7 +85,7 @@ def test_the_matched_stories_are_those_of_the_study(tmp_path: Path) -> None:
     assert task.corpora[1].sha256 == (digest_of(str(tmp_path / "matched.jsonl")),)
 
 
-def test_advise(capsys: pytest.CaptureFixture[str]) -> None:
+def test_advise(capsys):
     pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
     (config,) = blocks("docs/howto/advise.md", "json")
     Path("config.json").write_text(config)
@@ -100,7 +98,7 @@ def test_advise(capsys: pytest.CaptureFixture[str]) -> None:
     assert sim.advise("config.json").n_parameters > 10**8
 
 
-def test_a_module_is_initialised_and_audited(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_is_initialised_and_audited(capsys):
     said = "".join(out for _, out in follow("docs/howto/any_model.md", capsys).values())
     assert "words.weight = head.weight" in said
     escaped = re.findall(r"^- (\S+) \((\w+)\)", said, re.MULTILINE)
@@ -108,7 +106,7 @@ def test_a_module_is_initialised_and_audited(capsys: pytest.CaptureFixture[str])
     assert "give inputs" not in said
 
 
-def test_a_loop_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loop_is_recorded(capsys):
     *_, (_, said) = follow("docs/howto/record.md", capsys).values()
     with Path("record.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -120,7 +118,7 @@ def test_a_loop_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_checkpoints_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_checkpoints_are_compared(capsys):
     assert {code for code, _ in follow("docs/howto/series.md", capsys).values()} == {0}
     points = json.loads(Path("series/series.json").read_text())["points"]
     assert [point["step"] for point in points] == [1, 10, 100]

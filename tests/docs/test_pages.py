@@ -1,7 +1,5 @@
 """What the pages say is so: command lines, options and TOML as printed, public names, examples, claims."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import pkgutil
@@ -44,7 +42,7 @@ def lines_of(page: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if lines_of(page)])
-def test_command_lines_are_understood(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_lines_are_understood(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("sys.path", [*sys.path])
     for words in lines_of(page):
@@ -64,7 +62,7 @@ TOML = [(f"{page}:{i}", text) for page in PAGES for i, text in enumerate(blocks(
 
 
 @pytest.mark.parametrize(("where", "text"), TOML, ids=[where for where, _ in TOML])
-def test_every_toml_example_is_accepted_as_printed(where: str, text: str, tmp_path: Path) -> None:
+def test_every_toml_example_is_accepted_as_printed(where, text, tmp_path):
     file = tmp_path / "example.toml"
     file.write_text(text)
     if where.startswith("docs/sweeps.md"):
@@ -101,14 +99,14 @@ def documented(text: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_every_public_name_is_documented_once() -> None:
+def test_every_public_name_is_documented_once():
     found = [name for page in API for name in documented((ROOT / page).read_text(encoding="utf-8"))]
     assert sorted(set(found) ^ PUBLIC) == [], "documented or public, not both"
     assert len(found) == len(set(found))
 
 
 @pytest.mark.long
-def test_every_public_function_has_an_example() -> None:
+def test_every_public_function_has_an_example():
     shown = "".join(block for examples in API.values() for block in examples)
     functions = [name for name in sorted(PUBLIC) if inspect.isfunction(pkgutil.resolve_name(name))]
     # Once where it is imported, and once where it is called.
@@ -120,7 +118,7 @@ def test_every_public_function_has_an_example() -> None:
     "page",
     [pytest.param(p, marks=[pytest.mark.long] * (Path(p).stem in SLOW)) for p in API if API[p]],
 )
-def test_examples_print_what_the_page_says(page: str, here: Path) -> None:
+def test_examples_print_what_the_page_says(page, here):
     test = doctest.DocTestParser().get_doctest("\n".join(API[page]), {}, page, page, 0)
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)
@@ -143,13 +141,13 @@ def find(needs: Needs) -> Any:
     return {}
 
 
-def test_every_claim_has_a_topic_and_every_topic_a_title() -> None:
+def test_every_claim_has_a_topic_and_every_topic_a_title():
     topics = CLAIM_PAGES.topic_of()
     assert sorted(topics) == sorted(claim.number for claim in ledger())
     assert set(topics.values()) == set(CLAIM_PAGES.TOPICS)
 
 
-def test_numbers_stand_in_their_settings_columns() -> None:
+def test_numbers_stand_in_their_settings_columns():
     conditions = (
         condition("group", 0.71, **ENDPOINT),
         condition("MLP", 0.32, **ENDPOINT),

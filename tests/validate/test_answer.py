@@ -1,7 +1,5 @@
 """The answer's verdict follows its conditions: each can turn it, and nothing is decided that cannot be."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -33,12 +31,12 @@ def made(rate: float, kinds: list[str], seeds: tuple[int, ...] = (0, 1, 2), accu
 
 
 @pytest.fixture(scope="module")
-def small() -> Setting:
+def small():
     return made(0.8, FOLLOWS)
 
 
 @pytest.fixture(scope="module")
-def large() -> Setting:
+def large():
     return made(0.3, RANDOM)
 
 
@@ -47,9 +45,7 @@ def only(settings: list[Setting]) -> Answer:
     return answer
 
 
-def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(
-    small: Setting, large: Setting
-) -> None:
+def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, large):
     answer = only([large, small])
     assert answer.verdict in ("holds", "partly"), answer.why
     tokens = TASK.anchors
@@ -63,7 +59,7 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(
     assert pearson.state == "holds"
 
 
-def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part(large: Setting) -> None:
+def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part(large):
     orders = made(0.8, ["random", "eq. 14", "eq. 14"])
     for r in orders.runs:
         gram = r.arrays["gram"]
@@ -84,13 +80,13 @@ def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part
         ({"seeds": (4,)}, "undecided", "are undecided"),
     ],
 )
-def test_what_is_undecided_says_why(change: dict[str, Any], verdict: str, words: str, large: Setting) -> None:
+def test_what_is_undecided_says_why(change, verdict, words, large):
     answer = only([large, made(0.8, **({"kinds": FOLLOWS} | change))])
     assert answer.verdict == verdict, answer.why
     assert words in answer.why
 
 
-def test_the_command_for_what_is_missing_stands_there(small: Setting, large: Setting) -> None:
+def test_the_command_for_what_is_missing_stands_there(small, large):
     """The other side; seeds that are not there, to be judged alone; runs that are twice as long."""
     flat = made(0.8, RANDOM, accuracy=FLAT)
     training = flat.config.training
@@ -111,9 +107,7 @@ def test_the_command_for_what_is_missing_stands_there(small: Setting, large: Set
 
 
 @pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])
-def test_a_remedy_names_the_same_folders_everywhere(
-    inside: str, runs_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_remedy_names_the_same_folders_everywhere(inside, runs_folder, monkeypatch):
     """A folder can be named "." or ".." as well."""
     monkeypatch.chdir(runs_folder / "gamma0.8_seed0" if inside == ".." else runs_folder)
     (like, *_) = group_runs(inside)
@@ -127,14 +121,14 @@ def test_a_remedy_names_the_same_folders_everywhere(
     assert Path(there.removeprefix("anchorflow compare ")).resolve() == runs_folder.resolve()
 
 
-def test_runs_in_the_root_folder_have_a_remedy(small: Setting) -> None:
+def test_runs_in_the_root_folder_have_a_remedy(small):
     runs = tuple(dataclasses.replace(run, path=Path("/gamma0.8_seed0")) for run in small.runs)
     command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], 2)
     assert "/gamma0.8_seed0/config.json" in command
     assert "--out /-longer" in command
 
 
-def test_the_picture_shows_what_the_verdict_is_about(small: Setting, large: Setting) -> None:
+def test_the_picture_shows_what_the_verdict_is_about(small, large):
     sheet = picture(only([large, small]))
     assert sheet is not None
     ((*maps, scatter),) = sheet.plot().axes_

@@ -1,13 +1,10 @@
 """The commands as a user meets them: results, JSON, exit codes, one clear sentence for bad input."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -16,10 +13,9 @@ from sim.config.presets import load_preset
 from sim.config.run import make_run_config
 from sim.runs.folder import planned_runs
 from sim.runs.manifest import Manifest
-from tests.conftest import Cli
 from tests.run_folder import change
 from tests.tiny_task import TASK
-from tests.validate.conftest import Refused, tiny_config
+from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
 from theory.errors import IntegrationError
@@ -44,7 +40,7 @@ snapshot_epochs = [1]
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config(tmp_path):
     file = tmp_path / "config.toml"
     file.write_text(CONFIG)
     return file
@@ -60,9 +56,7 @@ def config(tmp_path: Path) -> Path:
         ("train demo.toml --overwrite", "the same command, --resume in place of --overwrite"),
     ],
 )
-def test_a_command_that_is_stopped_says_how_it_continues(
-    line: str, hint: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_is_stopped_says_how_it_continues(line, hint, cli, monkeypatch):
     command, function = line.split()[0], "show" if "show" in line else "run"
     monkeypatch.setattr(f"validate.commands.{command}.{function}", Mock(side_effect=KeyboardInterrupt))
     said = cli(*line.split(), code=130).err
@@ -71,21 +65,19 @@ def test_a_command_that_is_stopped_says_how_it_continues(
 
 
 @pytest.mark.parametrize(("line", "told"), [("predict paper", "--max-gradients"), ("compare x", "--flow")])
-def test_a_limit_is_raised_by_an_option_that_the_command_has(
-    line: str, told: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_is_raised_by_an_option_that_the_command_has(line, told, cli, monkeypatch):
     error = IntegrationError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
     monkeypatch.setattr(f"validate.commands.{line.split()[0]}.run", Mock(side_effect=error))
     assert cli(*line.split(), code=2).err.endswith(f"{told}.\n")
 
 
-def test_the_claims_that_are_suggested_are_judged_by_the_same_runs() -> None:
+def test_the_claims_that_are_suggested_are_judged_by_the_same_runs():
     words = ["--runs", "a b", "c", "--kept", "k"]
     assert shlex.split(claims._places(parse("claims", claims.Options, ["1", *words]))) == words
     assert claims._places(parse("claims", claims.Options, ["1"])) == ""
 
 
-def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:
+def test_help_of_everything_shows_an_example(capsys, cli):
     assert "example: anchorflow demo" in cli("--help").out
     for command in COMMANDS:
         with pytest.raises(SystemExit) as stop:
@@ -95,7 +87,7 @@ def test_help_of_everything_shows_an_example(capsys: pytest.CaptureFixture[str],
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_predict_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
+def test_predict_prints_and_writes(tmp_path, cli):
     found = cli("predict", "emb-mlp", "--out", str(tmp_path / "p"), "--json").json()
     task = Task.paper(length=3)
     assert found["label_distributions"]["15"] == label_distribution(task, 15, held_out=True).tolist()
@@ -113,7 +105,7 @@ def test_predict_prints_and_writes(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_train_then_compare(config: Path, tmp_path: Path, cli: Cli) -> None:
+def test_train_then_compare(config, tmp_path, cli):
     out = tmp_path / "runs"
     arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
     found = cli(*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json").json()
@@ -162,14 +154,12 @@ def test_train_then_compare(config: Path, tmp_path: Path, cli: Cli) -> None:
         ("study --drop", ["drop", "add --keep"]),
     ],
 )
-def test_bad_input_is_one_sentence_before_any_work(line: str, words: list[str], refused: Refused) -> None:
+def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
     said = refused(*line.split())
     assert all(word in said for word in words), said
 
 
-def test_the_runs_in_a_folder_go_on_without_their_configuration(
-    config: Path, tmp_path: Path, cli: Cli
-) -> None:
+def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli):
     """One is stopped in its last epoch and gone on with: by the folder of both, or by its own."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     options = ["--workers", "1", "--training.dtype", "float64"]
@@ -197,7 +187,7 @@ def _stop(run: Path) -> None:
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_demo_exits_with_its_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cli: Cli) -> None:
+def test_demo_exits_with_its_verdicts(monkeypatch, tmp_path, cli):
     """With six epochs of a tiny task nothing has been learned yet: the demo must say so and exit 1."""
     tiny = tiny_config(snapshot_epochs=[])
     monkeypatch.setattr("validate.commands.demo.demo_config", lambda: tiny)
@@ -209,9 +199,7 @@ def test_demo_exits_with_its_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert (tmp_path / "report.html").exists()
 
 
-def test_derive_shows_one_lists_all_and_writes_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_derive_shows_one_lists_all_and_writes_the_page(tmp_path, monkeypatch, cli):
     shown = cli("derive", "prop", "1").out
     assert cli("derive", "Prop. 1").out == shown == str(find_derivation("prop 1")).removesuffix("\n") + "\n"
     listed = cli("derive").out
@@ -227,12 +215,10 @@ def test_derive_shows_one_lists_all_and_writes_the_page(
     cli("derive", "prop", "1", "--all", code=2)
 
 
-def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(monkeypatch, capsys):
     losses = {Path("a"): {"mem": 1.25, "rsn_test": None}, Path("b"): {"mem": 2.0}}
 
-    def opened(path: Path) -> Any:
+    def opened(path):
         final = {"accuracy": dict.fromkeys(losses[path], 0.5), "loss": losses[path]}
         config = SimpleNamespace(task=None)
         return SimpleNamespace(path=path, config=config, metrics=[final], snapshot_epochs=[0, 2])
@@ -244,7 +230,7 @@ def test_a_loss_that_overflowed_or_is_not_there_is_a_dash(
 
 
 @pytest.mark.usefixtures("one_paper_figure")
-def test_the_commands_that_are_printed_can_be_pasted(runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_commands_that_are_printed_can_be_pasted(runs_folder, tmp_path, cli):
     out = tmp_path / "runs ü" / "mine a"
     config = str(runs_folder / "gamma0.8_seed0" / "config.json")
     *_, last = cli("train", config, "--out", str(out), "--training.epochs", "4").out.splitlines()
@@ -262,13 +248,13 @@ def test_the_commands_that_are_printed_can_be_pasted(runs_folder: Path, tmp_path
         (CONFIG.replace('"1..3"', '"1..4"'), ["anchors = 4", "two mappings"]),
     ],
 )
-def test_a_bad_configuration_is_one_sentence(text: str, words: list[str], refused: Refused) -> None:
+def test_a_bad_configuration_is_one_sentence(text, words, refused):
     Path("bad.toml").write_text(text)
     said = refused("train", "bad.toml", "--out", "out")
     assert all(word in said for word in words), said
 
 
-def test_a_planned_run_knows_where_its_settings_come_from(tmp_path: Path) -> None:
+def test_a_planned_run_knows_where_its_settings_come_from(tmp_path):
     """Also where the same runs were planned before without a preset."""
     config = make_run_config(load_preset("paper"))
     for plan in (config.model_copy(update={"sources": {}}), config, config):

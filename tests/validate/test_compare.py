@@ -1,8 +1,5 @@
 """Comparisons: measures against SciPy, predictors against their definitions, groups and settings."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
 from validate.judge import compare
-from validate.judge.groups import Setting
 from validate.judge.ranking import STEPS, ranking, rung_distances
 from validate.observe import Observations, observe
 from validate.observe.times import early_epoch, time_at
@@ -26,7 +22,7 @@ from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_coun
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
-def test_measures_are_scipys(pair: Any) -> None:
+def test_measures_are_scipys(pair):
     p, o = pair
     found = compare.measures(p, o)
     if min(np.ptp(p), np.ptp(o)) < 1e-9:
@@ -40,11 +36,11 @@ def test_measures_are_scipys(pair: Any) -> None:
 
 
 @pytest.fixture
-def small(settings: list[Setting]) -> Setting:
+def small(settings):
     return settings[-1]
 
 
-def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
+def test_rows_cover_every_anchor_predictor_and_epoch(settings):
     rows = compare.compare_runs(settings)
     memory = [r for r in rows if r.group == "memory" and r.setting == "γ = 0.8" and r.epoch == 4]
     names = {p.name for p in PREDICTORS} - {"eq. 14"}
@@ -56,7 +52,7 @@ def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) ->
     assert all(r.estimate.n <= 2 for r in rows)
 
 
-def test_one_cell_by_hand(small: Setting) -> None:
+def test_one_cell_by_hand(small):
     """Row 12, P^s − u, γ = 0.8, last epoch, from the definitions alone."""
     tokens = list(range(11, 21))
     distributions = [theory.label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
@@ -70,7 +66,7 @@ def test_one_cell_by_hand(small: Setting) -> None:
     )
 
 
-def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Setting]) -> None:
+def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings):
     rows = compare.compare_runs(settings)
     wanted: dict[str, list[tuple[int, float]]] = {}
     for r in rows:
@@ -84,7 +80,7 @@ def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Se
         compare.Comparison([]).plot()
 
 
-def test_every_number_stands_under_the_name_of_its_measure(small: Setting) -> None:
+def test_every_number_stands_under_the_name_of_its_measure(small):
     """The early comparison, the ranking and the error budget of one setting, by SciPy and by hand."""
     tokens, last = list(small.task.anchors), small.epochs()[-1]
     predicted = [off_diagonal(uniform_cosines(run.task, tokens)) for run in small.runs]
@@ -130,7 +126,7 @@ def _frozen(observed: Observations, epoch: int) -> FloatArray:
     return theory.frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
 
 
-def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small: Setting) -> None:
+def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small):
     distances = {(d.epoch, d.group, d.lower, d.upper): d for d in rung_distances([small])}
     assert {key[2:] for key in distances} >= {(lower, upper) for lower, upper, _ in STEPS}
     for epoch in small.epochs():
@@ -145,7 +141,7 @@ def _run(observed: Observations) -> Run:
     return Run.open(observed.path)
 
 
-def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: Path) -> None:
+def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path):
     """The predictor in time: at epoch 0 it is the embedding; under small SGD steps it stays with it,
     and under AdamW, whose steps are of another size, it does not."""
     plain = {"batch_size": "full", "learning_rate": 1.0, "clip_norm": 0.0, "weight_decay": 0.0}
@@ -170,21 +166,21 @@ def _frozen_errors(run: Run) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_sample_predictor_uses_the_runs_own_data(runs: list[Run]) -> None:
+def test_the_sample_predictor_uses_the_runs_own_data(runs):
     data = build_dataset(runs[0].config)
     C = theory.token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
     found = compare.predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
     np.testing.assert_allclose(found, cosine_matrix(C[1:4]), atol=1e-12)
 
 
-def test_widths_are_fitted_on_the_other_seeds(small: Setting) -> None:
+def test_widths_are_fitted_on_the_other_seeds(small):
     tokens = small.task.reasoning_anchors
     first, second = compare.fitted_widths(small.runs, 6, tokens)
     assert compare.fitted_widths([small.runs[1]], 6, tokens) == [first]
     assert compare.fitted_widths([small.runs[0]], 6, tokens) == [second]
 
 
-def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:
+def test_time_is_the_sum_of_learning_rates(runs):
     run = observe(runs[0])
     steps_per_epoch = run.metrics[-1]["step"] / 6
     assert time_at(run, 0) == 0

@@ -1,7 +1,5 @@
 """Runs as a string, a folder, a kept file or what training returns: the same code, the same numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -10,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from sim import Run, find_runs
+from sim import find_runs
 from sim.runs.table import COLUMNS, frame
-from tests.conftest import Cli
-from tests.validate.conftest import Refused
 from theory import InputError
 from theory.reading import as_path
 from validate.judge.compare import compare_runs
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import group_runs
 from validate.observe import find_observations, kept, observe, observe_path, write_kept
 from validate.observe.store import KEPT, kept_file
 
 
-def test_strings_are_paths(runs: list[Run], runs_folder: Path) -> None:
+def test_strings_are_paths(runs, runs_folder):
     """The pages' code, which tests/docs runs, gives strings too."""
     text, paths = str(runs_folder), [run.path for run in runs]
     assert find_runs(text) == find_runs([text]) == find_runs(runs_folder) == paths
@@ -35,7 +31,7 @@ def test_strings_are_paths(runs: list[Run], runs_folder: Path) -> None:
             as_path("out", wrong)  # type: ignore[arg-type]
 
 
-def test_frames_hold_the_records(runs: list[Run], settings: list[Setting]) -> None:
+def test_frames_hold_the_records(runs, settings):
     pytest.importorskip("pandas")
     metrics = runs[0].to_frame()
     assert list(metrics.columns) == list(COLUMNS)
@@ -44,7 +40,7 @@ def test_frames_hold_the_records(runs: list[Run], settings: list[Setting]) -> No
     assert list(frame([], COLUMNS).columns) == list(COLUMNS)
 
 
-def test_the_table_of_runs_as_csv(runs: list[Run], runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_table_of_runs_as_csv(runs, runs_folder, tmp_path, cli):
     text = cli("table", str(runs_folder), "--csv", "-").out
     rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == list(COLUMNS)
@@ -63,9 +59,7 @@ def test_the_table_of_runs_as_csv(runs: list[Run], runs_folder: Path, tmp_path: 
     cli("table", str(tmp_path / "nowhere"), code=2)
 
 
-def test_a_table_in_a_pipe_is_nothing_but_the_table(
-    runs_folder: Path, here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_in_a_pipe_is_nothing_but_the_table(runs_folder, here, cli, monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setenv("HOME", str(here))
     command = ["table", str(runs_folder)]
@@ -84,14 +78,12 @@ def test_a_table_in_a_pipe_is_nothing_but_the_table(
         (["--long"], "add --csv"),
     ],
 )
-def test_no_option_of_a_table_is_passed_over(
-    words: list[str], refusal: str, runs_folder: Path, refused: Refused
-) -> None:
+def test_no_option_of_a_table_is_passed_over(words, refusal, runs_folder, refused):
     assert refusal in refused("table", str(runs_folder), *words)
 
 
 @pytest.fixture(scope="module")
-def kept_folder(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept_folder(runs, tmp_path_factory):
     """Return a folder with what the tiny runs showed."""
     folder = tmp_path_factory.mktemp("kept")
     for run in runs:
@@ -104,9 +96,7 @@ def _errors(rows: Any) -> list[float]:
     return [row.estimate.mean for row in rows if row.measure in ("rmse", "largest_error")]
 
 
-def test_files_folders_runs_and_observations_give_one_comparison(
-    runs: list[Run], runs_folder: Path, kept_folder: Path
-) -> None:
+def test_files_folders_runs_and_observations_give_one_comparison(runs, runs_folder, kept_folder):
     own = compare_runs(runs, [6])
     # As text: what is undefined is NaN, which from Python 3.13 on makes two equal rows differ.
     for same in (runs_folder, [observe(run) for run in runs]):
@@ -122,7 +112,7 @@ def test_files_folders_runs_and_observations_give_one_comparison(
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_commands_take_kept_files(kept_folder: Path, runs_folder: Path, tmp_path: Path, cli: Cli) -> None:
+def test_commands_take_kept_files(kept_folder, runs_folder, tmp_path, cli):
     file = str(kept_folder / "gamma0.8_seed0.safetensors")
     assert "verdict: censored" in cli("compare", file).out
     tables = []
@@ -135,7 +125,7 @@ def test_commands_take_kept_files(kept_folder: Path, runs_folder: Path, tmp_path
     cli("figures", "3", "--runs", file, "--out", str(tmp_path))
 
 
-def test_folders_without_runs_are_refused(tmp_path: Path, runs: list[Run]) -> None:
+def test_folders_without_runs_are_refused(tmp_path, runs):
     with pytest.raises(InputError, match="no such folder"):
         group_runs(tmp_path / "nowhere")
     (tmp_path / "study").mkdir()

@@ -1,17 +1,13 @@
 """Predicted against observed times: R², what is censored, guesses that are fitted on other settings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig
-from tests.conftest import Cli
 from tests.tiny_task import TASK
 from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
@@ -44,7 +40,7 @@ def kept(half: dict[str, float], rate: float = 1e-4) -> Kept:
     return Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
 
 
-def test_r_squared_against_numbers_worked_by_hand() -> None:
+def test_r_squared_against_numbers_worked_by_hand():
     assert r_squared([1, 2, 3], [1, 2, 3]) == 1.0
     assert r_squared([1, 2, 3], [2, 2, 2]) == 0.0
     assert r_squared([1, 2, 6], [1, 3, 4]) == pytest.approx(1 - 5 / 14)
@@ -52,7 +48,7 @@ def test_r_squared_against_numbers_worked_by_hand() -> None:
     assert math.isnan(r_squared([2, 2, 2], [1, 2, 3]))
 
 
-def test_times_are_steps_on_both_sides() -> None:
+def test_times_are_steps_on_both_sides():
     """A run's time is Σ rate over its rate; what is predicted after its end is not reached."""
     accuracy = {"mem": [0.0] * 11, "rsn_train": ramp(4), "rsn_test": ramp(8)}
     observed = run(0.8, 0, accuracy, learning_rate=1e-2)
@@ -68,7 +64,7 @@ def test_times_are_steps_on_both_sides() -> None:
     assert times_of(observed, [kept({})]) == []
 
 
-def test_what_one_side_lacks_is_counted_and_enters_with_the_end() -> None:
+def test_what_one_side_lacks_is_counted_and_enters_with_the_end():
     times = [time(1, 1), time(2, 2), time(6, math.inf, end=5.0), time(math.inf, 4)]
     assert one_sided(times) == pytest.approx(2 / 4)
     assert one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
@@ -76,13 +72,13 @@ def test_what_one_side_lacks_is_counted_and_enters_with_the_end() -> None:
     assert math.isnan(one_sided([]))
 
 
-def test_a_guess_has_not_seen_its_own_setting() -> None:
+def test_a_guess_has_not_seen_its_own_setting():
     """The mean of the others, with every setting far from it, is worse than the mean of all."""
     times = [time(float(x), 0.0, init_rate=x / 10) for x in range(1, 6)]
     assert MEAN.explained(times) == pytest.approx(1 - (5 / 4) ** 2)
 
 
-def test_a_guess_that_is_right_explains_everything() -> None:
+def test_a_guess_that_is_right_explains_everything():
     rates = [1e-4, 2e-4, 4e-4, 8e-4]
     inverse = [time(10 - math.log2(rate), 0.0, rate=rate) for rate in rates]
     assert INVERSE.explained(inverse) == pytest.approx(1.0)
@@ -96,14 +92,14 @@ def test_a_guess_that_is_right_explains_everything() -> None:
     assert INVERSE.explained(linear) < 0.9
 
 
-def test_matched_accuracy_is_read_from_the_prediction() -> None:
+def test_matched_accuracy_is_read_from_the_prediction():
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
     observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(5)})
     assert matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
     assert math.isnan(matched_error(observed, [], 0.5))
 
 
-def test_a_training_that_is_not_predicted_is_refused() -> None:
+def test_a_training_that_is_not_predicted_is_refused():
     member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
     changes: list[tuple[str, dict[str, Any]]] = [
         ("training", {"momentum": 0.9}),
@@ -119,7 +115,7 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
 
 
 @pytest.mark.parametrize("scatter", [False, True])
-def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: Path, cli: Cli) -> None:
+def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
     file = tmp_path / "task.toml"
     file.write_text(TASK)
     words = ["predict", str(file), "--curves", "--init-rate", "0.6", "--lr", "2e-3", "--seed", "2"]
@@ -138,7 +134,7 @@ def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: 
     assert Options().max_gradients == MOST_GRADIENTS
 
 
-def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences() -> None:
+def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences():
     accuracy = {
         "slow": [[0.0, 0.2, 0.4, 0.45]],
         "later": [[0.0, 0.0, 0.0, 1.0]],

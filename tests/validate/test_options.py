@@ -1,7 +1,5 @@
 """Options made from types, their help, what a shell completes; engines and models of one's own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from sim import Execution, TrainingConfig
-from sim.training.engines import ENGINES, Ended, Job, engine_of
-from tests.conftest import Cli
+from sim.training.engines import ENGINES, engine_of
 from tests.tiny_task import TASK, TINY
-from tests.validate.conftest import Refused
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate import commands
@@ -24,7 +20,7 @@ from validate.commands.parsing import import_first, parse
 from validate.commands.train import Options, configuration_of
 
 
-def test_a_key_is_on_or_off(tmp_path: Path) -> None:
+def test_a_key_is_on_or_off(tmp_path):
     file = tmp_path / "c.toml"
     file.write_text("[data]\nshuffle_labels = true\n")
     for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
@@ -32,7 +28,7 @@ def test_a_key_is_on_or_off(tmp_path: Path) -> None:
         assert config.data.shuffle_labels is expected
 
 
-def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(tmp_path: Path) -> None:
+def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(tmp_path):
     file = tmp_path / "c.toml"
     file.write_text("[model]\nd_m = 8\n")
     kind = ["--model.kind=transformer", "--model.d-k", "4", "--model.tensor-init-rates", "W_U", "0.5"]
@@ -42,7 +38,7 @@ def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(tmp_path: P
         assert model.tensor_init_rates == {"W_U": 0.5}
 
 
-def test_options_come_in_any_order_and_with_either_hyphen() -> None:
+def test_options_come_in_any_order_and_with_either_hyphen():
     lines = (
         "x.toml --out r --seeds 1 2 --training.dtype=float64",
         "--seeds 1 2 --out r x.toml --training.dtype float64",
@@ -58,7 +54,7 @@ def test_options_come_in_any_order_and_with_either_hyphen() -> None:
         assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
 
 
-def test_values_have_the_types_of_their_keys() -> None:
+def test_values_have_the_types_of_their_keys():
     mixed = Option("n", int | Literal["full"])
     assert (mixed.value("3"), mixed.value("full")) == (3, "full")
     with pytest.raises(InputError, match="an integer, full"):
@@ -70,7 +66,7 @@ def test_values_have_the_types_of_their_keys() -> None:
     assert nested({"a": 1, "b.c": 2, "b.d.e": 3}) == {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
 
 
-def test_every_path_may_begin_at_home() -> None:
+def test_every_path_may_begin_at_home():
     """A shell leaves ~ as it is in --out=~/runs: a folder of that name would be made."""
     kinds = [kind for name in commands.COMMANDS for kind, _ in commands_of(name).values()]
     paths = [option for kind in kinds for option in options_of(kind) if Path in members(option.kind)]
@@ -90,7 +86,7 @@ def test_every_path_may_begin_at_home() -> None:
         (["train", "--out", "fol"], ["folder"]),
     ],
 )
-def test_a_shell_completes(words: list[str], offered: list[str], tmp_path: Path, cli: Cli) -> None:
+def test_a_shell_completes(words, offered, tmp_path, cli):
     completion = cli("--print-completion", "bash").out
     (tmp_path / "folder").mkdir()
     line = " ".join(f"'{word}'" for word in words)
@@ -100,7 +96,7 @@ def test_a_shell_completes(words: list[str], offered: list[str], tmp_path: Path,
     assert done.stdout.split() == offered
 
 
-def test_curves_are_predicted_for_training_as_it_is_by_default() -> None:
+def test_curves_are_predicted_for_training_as_it_is_by_default():
     curves, training = predict.Options.model_fields, TrainingConfig.model_fields
     shared = curves.keys() & training.keys()
     assert shared == {"epochs", "learning_rate", "optimizer"}
@@ -117,17 +113,17 @@ COMMANDS = [
 
 
 @pytest.fixture
-def _files(here: Path) -> None:
+def _files(here):
     write_toy(here)
     (here / "task.toml").write_text(TASK)
 
 
 @pytest.fixture
-def seen(_files: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def seen(_files, monkeypatch):
     """What an engine in Dask's stead is given; the jobs are trained in this process."""
     calls: Seen = []
 
-    def train_jobs(jobs: list[Job], execution: Execution, stop: Any, report: Any) -> list[Ended]:
+    def train_jobs(jobs, execution, stop, report):
         calls.append((len(jobs), execution))
         here = Execution(resume=execution.resume, shared=execution.shared)
         return engine_of("local")(jobs, here, stop, report)
@@ -150,14 +146,12 @@ def seen(_files: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
         (["--engine", "dask", "--workers", "-1"], "workers = -1"),
     ],
 )
-def test_options_that_do_not_fit(
-    command: list[str], arguments: list[str], named: str, refused: Refused
-) -> None:
+def test_options_that_do_not_fit(command, arguments, named, refused):
     assert named in refused(*command, *arguments)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_the_jobs_go_to_the_engine_that_is_asked_for(command: list[str], seen: Seen, cli: Cli) -> None:
+def test_the_jobs_go_to_the_engine_that_is_asked_for(command, seen, cli):
     printed = cli(*command, "--scheduler", "tcp://x:1", "--workers", "3")
     ((n_jobs, execution),) = seen
     assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1
@@ -169,7 +163,7 @@ def test_the_jobs_go_to_the_engine_that_is_asked_for(command: list[str], seen: S
 MODEL = Path(__file__).parents[2] / "docs" / "extending" / "bag_of_words.py"
 
 
-def test_a_file_is_imported_and_no_namesake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_imported_and_no_namesake(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.path", [*sys.path])
     (tmp_path / "random.py").touch()
     (tmp_path / "inside").mkdir()
@@ -184,11 +178,11 @@ def test_a_file_is_imported_and_no_namesake(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_is_trained_resumed_and_read(tmp_path: Path) -> None:
+def test_a_model_of_ones_own_is_trained_resumed_and_read(tmp_path):
     (tmp_path / "task.toml").write_text(TASK)
     (tmp_path / "own.py").write_text(MODEL.read_text().replace("bag_of_words:", "own:"))
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments):
         command = [sys.executable, "-m", "anchorflow", *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 

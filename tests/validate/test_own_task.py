@@ -1,7 +1,5 @@
 """A task of one's own from its file to a verdict, from TOML and from Python; every way to name it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from sim.config.run import make_run_config
 from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.runs.run import find_runs
 from sim.training.trainer import Trainer
-from tests.conftest import Cli
 from tests.tiny_task import TASK
 from theory import InputError, Mapping, Task
 from validate.commands.parsing import parse
@@ -29,11 +26,11 @@ SHORT = ["--workers", "1", "--training.epochs", "1", "--json"]
 
 
 @pytest.fixture(autouse=True)
-def _task_file(here: Path) -> None:
+def _task_file(here):
     Path("my_task.toml").write_text(TASK)
 
 
-def test_a_task_file_trains_a_whole_experiment(cli: Cli) -> None:
+def test_a_task_file_trains_a_whole_experiment(cli):
     printed = cli("train", "my_task.toml", "--out", "runs", *SHORT)
     assert "runs: 6, epochs in all: 6" in printed.err
     configs = [run["config"] for run in printed.json()]
@@ -50,7 +47,7 @@ def test_a_task_file_trains_a_whole_experiment(cli: Cli) -> None:
         "named.toml",
     ],
 )
-def test_every_way_to_name_a_task_trains_it(line: str, cli: Cli) -> None:
+def test_every_way_to_name_a_task_trains_it(line, cli):
     for name, first in (("config.toml", ""), ("named.toml", 'task = "my_task.toml"\n')):
         Path(name).write_text(f"{first}seeds = [7]\n[model]\nd_m = 8\n")
     (run,) = cli("train", *line.split(), "--out", "runs", *SHORT).json()
@@ -58,7 +55,7 @@ def test_every_way_to_name_a_task_trains_it(line: str, cli: Cli) -> None:
     assert (run["config"]["init_rate"], run["config"]["seed"]) == (0.8, 7)
 
 
-def test_the_configuration_of_a_run_trains_its_control(cli: Cli) -> None:
+def test_the_configuration_of_a_run_trains_its_control(cli):
     train = ["train", "--out", "runs", *SHORT]
     (first,) = cli(*train, "my_task.toml", "--init-rates", "0.8", "--seeds", "3").json()
     saved = str(Path(first["path"]) / "config.json")
@@ -69,7 +66,7 @@ def test_the_configuration_of_a_run_trains_its_control(cli: Cli) -> None:
         read_description(Path("other.json"))
 
 
-def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
+def test_the_experiment_for_a_task_is_of_the_demos_size():
     assert set(RunConfig.model_fields) == set(CONFIG_KEYS)
     for task in (Task.from_toml(TASK), Task.paper(length=3)):
         members = make_run_config(experiment_for(task) | {"task": task}).members()
@@ -87,7 +84,7 @@ def test_the_experiment_for_a_task_is_of_the_demos_size() -> None:
     Trainer(noisy.members()[:1]).advance(1)
 
 
-def test_a_task_replaces_that_of_a_preset() -> None:
+def test_a_task_replaces_that_of_a_preset():
     """With held-out combinations of its own alone: they are not those of the preset's task."""
     mappings = TEXT.format(rule=RULE).replace("held_out = [[2, 3]]", "")
     for text in (TASK, f"[task]{TASK}", mappings):
@@ -98,12 +95,12 @@ def test_a_task_replaces_that_of_a_preset() -> None:
         assert config.model == make_run_config(load_preset("group-quarter")).model
 
 
-def test_a_sample_has_each_combination_at_least_once() -> None:
+def test_a_sample_has_each_combination_at_least_once():
     many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
     assert sample_size(many) == 80**3 > MOST_SEQUENCES
 
 
-def test_a_file_may_name_its_preset_and_an_option_another() -> None:
+def test_a_file_may_name_its_preset_and_an_option_another():
     Path("mine.toml").write_text('preset = "paper"\nseeds = [3]\n[training]\nepochs = 20\n')
     for argv, name in (([], "paper"), (["--preset", "group-quarter"], "group-quarter")):
         options = parse("train", Options, ["mine.toml", *argv])
@@ -155,7 +152,7 @@ def python_task() -> Task:
     )
 
 
-def test_from_task_to_verdict(cli: Cli) -> None:
+def test_from_task_to_verdict(cli):
     Path("task.toml").write_text(TEXT.format(rule=RULE))
     Path("config.toml").write_text(tomli_w.dumps({"task": "task.toml"} | CONFIG))
     predicted = cli("predict", "task.toml", "--json").json()

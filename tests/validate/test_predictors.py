@@ -1,7 +1,5 @@
 """One list of predictions, shared by name and number; the accuracy that no order-blind model passes."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -21,7 +19,6 @@ from theory.arrays import FloatArray
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
-from validate.judge.groups import Setting
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.cells import summary
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
@@ -31,7 +28,7 @@ from validate.prediction import Prediction
 ANCHORS = tuple(range(11, 21))
 
 
-def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> None:
+def test_every_list_takes_its_predictions_from_one(settings):
     small = settings[-1]
     compared = predicted_cosines(small.runs, 6, ANCHORS)
     drawn = predictions(small, ANCHORS)
@@ -50,7 +47,7 @@ def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> N
 @pytest.mark.parametrize(
     ("rule", "summed"), [(Sum(), True), (Shift({1: 5, 2: -2, 3: 0}), False), (Lookup(), False)]
 )
-def test_eq_14_speaks_of_sums_alone(rule: Sum | Shift | Lookup, summed: bool) -> None:
+def test_eq_14_speaks_of_sums_alone(rule, summed):
     task = Task(
         keys=range(30, 60), n_anchors=2, length=3, vocab_size=90, mappings=[Mapping((1, 2, 3), rule, "own")]
     )
@@ -69,7 +66,7 @@ def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:
     return f"{np.mean(found):.3f}"
 
 
-def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
+def test_means_at_a_distance_are_over_tokens_that_far_apart():
     """Of 1, 2, 5 and 9 no two are 2, 5 or 6 apart; of all anchors some are, and 9 is the last one shown."""
     mappings = [Mapping((1, 2, 5, 9), Sum(), "sum"), Mapping((10, 11, 12), Lookup(), "memory")]
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
@@ -87,7 +84,7 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
     assert all(note.startswith("– under P^s - mean P") for note in Prediction.of(task).notes())
 
 
-def test_sampled_means_too_are_at_distances_of_tokens() -> None:
+def test_sampled_means_too_are_at_distances_of_tokens():
     """In any order of the anchors; what the samples do not resolve is left out of a mean."""
     matrix = np.array(
         [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
@@ -109,7 +106,7 @@ HALF_HELD_OUT = Task(
 
 
 @pytest.mark.statistical
-def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
+def test_one_data_set_is_the_mean_over_drawn_tables():
     """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""
     population, rng = theory.enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
     kept, tokens = ~population.held_out, list(HALF_HELD_OUT.anchors)
@@ -140,7 +137,7 @@ def parity(few: int) -> Task:
     return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
 
 
-def test_nothing_drives_a_token_that_is_never_seen_in_training() -> None:
+def test_nothing_drives_a_token_that_is_never_seen_in_training():
     held_out = [(a, 6) for a in (4, 5, 6)] + [(6, 4), (6, 5)]
     rule = Mapping((4, 5, 6, 7), Sum(), "rule", [*held_out, (6, 7), (7, 6)])
     task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
@@ -152,7 +149,7 @@ def test_nothing_drives_a_token_that_is_never_seen_in_training() -> None:
             assert np.isfinite(np.delete(np.delete(cosines, 2, 0), 2, 1)).all()
 
 
-def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
+def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason():
     """Every P^s is the mean P, so that their difference has no direction."""
     prediction = Prediction.of(parity(3))
     rows = {tuple(row[:2]): row[2:] for row in prediction.cosine_rows()}
@@ -192,7 +189,7 @@ def ordered(label: str) -> Task:
 
 
 @pytest.mark.parametrize("task", [EMB_MLP, WINDOW])
-def test_the_ceiling_is_the_mean_over_drawn_tables(task: Task) -> None:
+def test_the_ceiling_is_the_mean_over_drawn_tables(task):
     found = [best_accuracy(task, seed) for seed in range(8)]
     error = np.std(found, ddof=1) / np.sqrt(len(found))
     ceiling = order_blind_ceiling(task)
@@ -201,12 +198,12 @@ def test_the_ceiling_is_the_mean_over_drawn_tables(task: Task) -> None:
     assert error < 0.01
 
 
-def test_the_papers_ceiling_by_hand() -> None:
+def test_the_papers_ceiling_by_hand():
     """Of 100 pairs ten are equal; of 90 the better of two labels out of 100 is right, 1.01 times of 2."""
     assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
 
 
-def test_hundreds_of_orderings_by_hand() -> None:
+def test_hundreds_of_orderings_by_hand():
     """Of m orderings with one of two labels each, B and m − B get one, B binomial."""
     mapping = Mapping(range(1, 5), Lookup(30, 31), "memory")
     task = Task(keys=(20, 21), n_anchors=6, length=7, vocab_size=40, mappings=[mapping])
@@ -216,7 +213,7 @@ def test_hundreds_of_orderings_by_hand() -> None:
     assert order_blind_ceiling(task) == pytest.approx(sum(best) / 4**6)
 
 
-def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count() -> None:
+def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count():
     assert order_blind_ceiling(Task.paper()) is None
     assert order_blind_ceiling(task_from_dict(RANGES)) is None
     large = Task(
@@ -230,7 +227,7 @@ def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count() -> No
 
 
 @pytest.mark.parametrize("label", [RULE, BLIND])
-def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label: str) -> None:
+def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label):
     task = ordered(label)
     config = make_member_config({"task": task_to_dict(task), "init_rate": 0.8, "seed": 3})
     made = build_dataset(config)

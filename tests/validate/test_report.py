@@ -1,7 +1,5 @@
 """A report is self-contained, complete and as its schema says, whatever runs it is about."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -40,7 +38,7 @@ MARKUP = '<script>alert("x")</script> & <b>'
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> list[Setting]:
+def odd(tmp_path_factory):
     """One seed of a Transformer without norm whose task has no reasoning anchors, embeddings kept alone."""
     mapping = {"name": "table", "anchors": "1..4", "rule": "lookup"}
     task = {k: v for k, v in TASK.items() if k in ("keys", "length", "vocab_size")}
@@ -56,7 +54,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> list[Setting]:
     return group_runs(train(config, tmp_path_factory.mktemp("odd")))
 
 
-def test_the_page_is_self_contained(report: Report, written: Path) -> None:
+def test_the_page_is_self_contained(report, written):
     text = (written / "report.html").read_text()
     page = Page(text)
     assert page.open == []
@@ -71,7 +69,7 @@ def test_the_page_is_self_contained(report: Report, written: Path) -> None:
     assert len(text.encode()) < MOST_BYTES
 
 
-def test_the_page_has_every_number_of_the_early_comparison(report: Report, written: Path) -> None:
+def test_the_page_has_every_number_of_the_early_comparison(report, written):
     """Each row has its group, predictor and measures, in the order of the header."""
     text = (written / "report.html").read_text()
     assert {row.setting for row in report.early} == {setting.label for setting in report.settings}
@@ -87,7 +85,7 @@ def test_the_page_has_every_number_of_the_early_comparison(report: Report, writt
             assert re.search(found, text)
 
 
-def test_groups_that_differ_in_signs_alone_have_files_of_their_own() -> None:
+def test_groups_that_differ_in_signs_alone_have_files_of_their_own():
     rules = [
         {"name": f"z{sign}a", "anchors": own, "rule": "sum"}
         for sign, own in (("+", [1, 2, 3]), ("*", [4, 5, 6]))
@@ -97,7 +95,7 @@ def test_groups_that_differ_in_signs_alone_have_files_of_their_own() -> None:
     assert len(set(names)) == len(names) == 3
 
 
-def test_order_and_size_are_split_by_kind_of_pairs() -> None:
+def test_order_and_size_are_split_by_kind_of_pairs():
     """Observed cosines are twice the predicted within reasoning, and equal within memory."""
     (setting,) = group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1, 2)])
     tokens, kinds = setting.task.anchors, pair_kinds(setting.task)
@@ -129,7 +127,7 @@ def test_order_and_size_are_split_by_kind_of_pairs() -> None:
         assert Agreement("", pearson, over_seeds([1.0]), good, rmse).words == words
 
 
-def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
+def test_the_data_is_as_its_schema_says(report, written):
     Draft202012Validator.check_schema(SCHEMA)
     found = json.loads((written / "report.json").read_text())
     Draft202012Validator(SCHEMA).validate(found)
@@ -140,7 +138,7 @@ def test_the_data_is_as_its_schema_says(report: Report, written: Path) -> None:
         assert not Draft202012Validator(SCHEMA).is_valid(short | broken)
 
 
-def test_the_data_holds_everything(report: Report, written: Path) -> None:
+def test_the_data_holds_everything(report, written):
     found = report.to_json()
     assert len(found["runs"]) == 4
     assert {v["state"] for v in found["verdicts"]} <= {"holds", "fails", "undecided", "censored", "shown"}
@@ -158,7 +156,7 @@ def test_the_data_holds_everything(report: Report, written: Path) -> None:
     assert {3, 4, 10} <= drawn
 
 
-def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
+def test_figures_that_runs_cannot_fill_say_why(report):
     reasons = {f.number: f.reason for f in report.not_drawn}
     assert "about Transformers" in reasons[5]
     one = list(report.settings[-1].runs)
@@ -172,7 +170,7 @@ def test_figures_that_runs_cannot_fill_say_why(report: Report) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) -> None:
+def test_a_report_on_runs_of_any_other_kind(odd, tmp_path):
     report = Report.build("odd", odd)
     page, data = report.write(tmp_path)
     found = json.loads(data.read_text())
@@ -195,7 +193,7 @@ def test_a_report_on_runs_of_any_other_kind(odd: list[Setting], tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_report_without_figures_can_be_written(settings: list[Setting], tmp_path: Path) -> None:
+def test_a_report_without_figures_can_be_written(settings, tmp_path):
     page, _ = Report.build("plain", settings, draw=False).write(tmp_path)
     assert "<figure" not in page.read_text()
 
@@ -205,7 +203,7 @@ def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Repo
     return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]
 
 
-def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
+def test_names_with_markup_are_escaped(settings):
     outcome = judge_demo(settings)[0]
     marked = dataclasses.replace(outcome, claim=dataclasses.replace(outcome.claim, statement=MARKUP))
     named = [dataclasses.replace(setting, label=MARKUP) for setting in settings]
@@ -218,7 +216,7 @@ def test_names_with_markup_are_escaped(settings: list[Setting]) -> None:
     assert Page(text).open == []
 
 
-def test_the_comparison_names_every_run_s_own_early_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_comparison_names_every_run_s_own_early_epoch(capsys):
     """Its rows have each run at its own; the largest of them is not that of all."""
     runs = [make_observations("emb-mlp", seed=seed) for seed in (0, 1)]
     for line in runs[1].metrics:

@@ -1,7 +1,5 @@
 """Results in a notebook and printed: a line each, a table of the same numbers, names that are text."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import re
@@ -13,13 +11,12 @@ import numpy as np
 import pytest
 
 import theory
-from sim import Corpus, Run, build_corpus
+from sim import Corpus, build_corpus
 from tests.validate.conftest import Page
 from theory import EmbMLPParameters, SampledValue, Task, Trajectory
 from theory.display import Shown
 from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
 from validate.judge.condition import Side
-from validate.judge.groups import Setting
 from validate.studies import MemberState, members_of
 
 RISKY = "<b>bold & bolder"
@@ -105,7 +102,7 @@ UNNAMED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", [*NAMED, *UNNAMED])
-def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind: str) -> None:
+def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind):
     value = NAMED[kind](RISKY) if kind in NAMED else UNNAMED[kind]()
     text = check(value)
     assert repr(value).startswith(f"{kind}(")
@@ -114,7 +111,7 @@ def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind: str) -> No
         assert "&lt;b&gt;" in value._repr_html_()
 
 
-def test_runs_and_settings_show_what_was_reached(runs: list[Run], settings: list[Setting]) -> None:
+def test_runs_and_settings_show_what_was_reached(runs, settings):
     setting = settings[0]
     last = runs[0].metrics[-1]
     text = check(setting)
@@ -129,7 +126,7 @@ def test_runs_and_settings_show_what_was_reached(runs: list[Run], settings: list
     assert "–" in check(diverging)
 
 
-def test_what_the_tables_say() -> None:
+def test_what_the_tables_say():
     """Numbers that are known: of one result of each kind that has any."""
     assert repr(curves("sums")) == "LearningCurves(8 steps, 2 starts; half learned after: sums 6)"
     assert str(curves("sums")).split("\n")[-1].split() == ["sums", "6", "0.750", "0.250"]

@@ -1,7 +1,5 @@
 """Studies: what their files say, how far they are, training and keeping them, and the command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pytest
 from sim import Progress, Run
 from sim.config.run import sources
 from sim.training.session import train_together
-from tests.conftest import Cli
 from tests.run_folder import change, every_file
 from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
@@ -58,14 +55,14 @@ training = {{ learning_rate = 1e-2, epochs = 1 }}
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     found = tmp_path / "tiny.toml"
     found.write_text(TINY)
     return found
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     """The folder of all studies' runs, with those of the tiny study complete."""
     folder = tmp_path_factory.mktemp("studies")
     (folder / "tiny.toml").write_text(TINY)
@@ -82,7 +79,7 @@ def _edited(folder: Path, *changes: tuple[str, str]) -> Study:
     return load_study(folder / "tiny.toml")
 
 
-def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file: Path) -> None:
+def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file):
     study = load_study(file)
     assert (study.name, study.purpose) == ("tiny", "Two models on a tiny task.")
     mlp, attention = (study.configs[name] for name in ("mlp", "attn-1e-2"))
@@ -104,7 +101,7 @@ def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, tmp_path: Path) -> None:
+def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_path):
     members = members_of(load_study(name))
     assert len({m.path for m in members}) == len(members) > 0
     for config in load_study(name).configs.values():
@@ -126,12 +123,12 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, t
         ("seeds = [0]", 'presett = "cpu"', "key = 'presett': unknown key; did you mean 'preset'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_what_makes_no_sense_is_refused(old, new, message, tmp_path):
     with pytest.raises(InputError, match=message):
         _edited(tmp_path, (old, new))
 
 
-def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_gone_on_with(trained, tmp_path):
     """To the same numbers as the run that was never stopped."""
     study = load_study(trained / "tiny.toml")
     member = members_of(study, tmp_path)[0]
@@ -149,7 +146,7 @@ def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> No
     assert (Run.open(member.path).embedding(2) == whole.embedding(2)).all()
 
 
-def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
+def test_a_run_that_diverged_is_final_and_named(tmp_path):
     diverging = 'learning_rate = 1e30\noptimizer = "sgd"\nweight_decay = 0.01\nclip_norm = 0.0'
     changes = ("learning_rate = 1e-3", diverging), ("learning_rate = 1e-2", "learning_rate = 1e-3")
     study = _edited(tmp_path, *changes)
@@ -164,7 +161,7 @@ def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) -> None:
+def test_what_is_kept_is_what_the_study_asks_for(trained, tmp_path):
     study = load_study(trained / "tiny.toml")
     files = keep(study, trained, tmp_path)
     assert len(files) == 4
@@ -179,7 +176,7 @@ def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     "wanted", ['["gram", "singulr/*"]', '{ "0.3" = ["*"], "0.8" = ["norms", "singulr/*"] }']
 )
-def test_a_pattern_that_fits_nothing_is_refused_at_once(wanted: str, trained: Path, tmp_path: Path) -> None:
+def test_a_pattern_that_fits_nothing_is_refused_at_once(wanted, trained, tmp_path):
     study = _edited(tmp_path, (KEEP, f"keep = {wanted}"))
     folder = tmp_path / "kept"
     with pytest.raises(InputError, match=r"keep = 'singulr/\*': unknown observable; did you mean 'singular/"):
@@ -198,9 +195,7 @@ NOTHING = set[str]()
         ('{ "0.3" = ["norms"], "0.8" = ["gram"] }', [{"norms"}, {"gram"}] * 2),
     ],
 )
-def test_patterns_choose_by_variant_and_gamma(
-    wanted: str, expected: list[set[str]], trained: Path, tmp_path: Path
-) -> None:
+def test_patterns_choose_by_variant_and_gamma(wanted, expected, trained, tmp_path):
     """A pattern may fit one variant's model alone, in whatever order they are; metrics are always kept."""
     last = ("[variants.mlp]\n", ""), ("epochs = 1 }\n", "epochs = 1 }\n\n[variants.mlp]\n")
     study = _edited(tmp_path, (KEEP, f"keep = {wanted}"), *last)
@@ -209,7 +204,7 @@ def test_patterns_choose_by_variant_and_gamma(
     assert all(run.metrics for run in found)
 
 
-def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, tmp_path: Path) -> None:
+def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained, tmp_path):
     """Neither a run that the study no longer has nor one of another configuration is replaced unasked."""
     folder = tmp_path / "kept"
     keep(load_study(trained / "tiny.toml"), trained, folder)
@@ -230,7 +225,7 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     assert len(kept("tiny", folder=folder)) == 2
 
 
-def test_the_time_left_is_that_of_the_mean_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_left_is_that_of_the_mean_run(file, monkeypatch):
     states = [
         MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
         for member, seconds in zip(members_of(load_study(file)), (10.0, 30.0, None, None), strict=True)
@@ -241,7 +236,7 @@ def test_the_time_left_is_that_of_the_mean_run(file: Path, monkeypatch: pytest.M
         assert (found["seconds_left"], found["complete"], found["missing"]) == (seconds, 2, 2)
 
 
-def test_the_command_runs_keeps_and_counts(file: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
     places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept"), "--workers", "1"]
     (before,) = cli("study", str(file), *places, "--json").json()
     assert (before["total"], before["missing"], before["kept"]) == (4, 4, 0)
@@ -259,7 +254,7 @@ def test_the_command_runs_keeps_and_counts(file: Path, tmp_path: Path, cli: Cli)
     assert "mlp/gamma0.3_seed0" in shown
 
 
-def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
+def test_runs_that_studies_share_are_found_whatever_their_length():
     """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
     short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
     other = tiny_config(learning_rate=1e-2)

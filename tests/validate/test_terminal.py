@@ -1,20 +1,16 @@
-"""What terminals and pipes show: whole words in lines that fit, progress, and streams that are out of order."""
-
-from __future__ import annotations
+"""What terminals and pipes show: words that are whole, lines that fit, progress, streams out of order."""
 
 import io
 import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Progress as RunProgress
-from tests.conftest import Cli
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
 from validate.terminal import progress as module
@@ -26,7 +22,7 @@ WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "tiny.toml").write_text(CONFIG)
     return tmp_path
 
@@ -35,7 +31,7 @@ def _epochs(n: int) -> list[str]:
     return ["train", "tiny.toml", "--out", "runs", "--workers", "1", "--training.epochs", str(n)]
 
 
-def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked: Any, folder: Path) -> None:
+def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked, folder):
     stopped = in_terminal(forked, _epochs(1_000), folder, interrupt_at=r"epochs: [1-9]\d*/2000")
     assert stopped.code == 130, stopped.raw
     assert "continue them with the same command and --resume" in stopped.text
@@ -47,7 +43,7 @@ def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked: Any, folder
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, columns: int) -> None:
+def test_a_training_ends_with_a_table_in_a_terminal(forked, folder, columns):
     shown = in_terminal(forked, _epochs(20), folder, columns)
     assert shown.code == 0, shown.raw
     assert re.search(r"training epochs: \d+/40", shown.raw)
@@ -67,7 +63,7 @@ def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, c
         ("2>&1 | head -1", 0, ""),
     ],
 )
-def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> None:
+def test_streams_that_fail(folder, shell, code, words):
     line = f"{shlex.join(COMMAND)} derive {shell}"
     command = ["bash", "-o", "pipefail", "-c", line]
     done = subprocess.run(
@@ -78,7 +74,7 @@ def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> N
     assert len(done.stderr.splitlines()) == (1 if words else 0)
 
 
-def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
+def test_a_closed_standard_error_is_closed_for_no_worker():
     code = "import subprocess; from validate.terminal.streams import prepare_streams; prepare_streams(); "
     code += "subprocess.run(['sh', '-c', ': >&2'], check=True)"
     line = ["bash", "-c", '"$0" -c "$1" 2>&-', COMMAND[0], code]
@@ -86,7 +82,7 @@ def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+def test_names_are_no_markup(folder, monkeypatch, cli):
     """A path, a run and a mapping whose names would end or begin a style of rich."""
     monkeypatch.chdir(folder)
     text = CONFIG.replace('reasoning_anchors = "4..7"\nmemory_anchors = "1..3"', "")
@@ -131,33 +127,33 @@ def _plain(text: str) -> list[str]:
     return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
 
 
-def test_each_row_is_one_line_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_row_is_one_line_in_a_pipe(monkeypatch):
     text = _printed(monkeypatch, None)
     assert "\x1b" not in text
     for row in ROWS:
         assert any(all(cell in line for cell in row) for line in text.splitlines())
 
 
-def test_spare_columns_go_with_their_explanation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spare_columns_go_with_their_explanation(monkeypatch):
     wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
     assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
 
 
-def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch):
     stream = _stream(monkeypatch, 40)
     print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
     assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
 
 
 @pytest.mark.parametrize("columns", [None, 80])
-def test_characters_of_two_columns_are_whole(monkeypatch: pytest.MonkeyPatch, columns: int | None) -> None:
+def test_characters_of_two_columns_are_whole(monkeypatch, columns):
     printed = _stream(monkeypatch, columns)
     print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
     assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
 
 
-def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch):
     stream = _stream(monkeypatch, 120, "dumb")
     print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
     assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
@@ -166,7 +162,7 @@ def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch:
 @given(
     st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
 )
-def test_every_word_is_whole_in_lines_that_fit(rows: list[list[str]], width: int) -> None:
+def test_every_word_is_whole_in_lines_that_fit(rows, width):
     with pytest.MonkeyPatch.context() as patch:
         stream = _stream(patch, width)
         print_table("title", ["x", "y", "z"], rows)
@@ -175,7 +171,7 @@ def test_every_word_is_whole_in_lines_that_fit(rows: list[list[str]], width: int
     assert {cell for row in rows for cell in row if cell} <= {word for line in lines for word in line.split()}
 
 
-def test_characters_that_steer_or_cannot_be_written(tmp_path: Path) -> None:
+def test_characters_that_steer_or_cannot_be_written(tmp_path):
     assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
     with (tmp_path / "out").open("w", encoding="ascii") as file:
         print("γ = 0.8 \udc80", file=lenient(file))
@@ -183,7 +179,7 @@ def test_characters_that_steer_or_cannot_be_written(tmp_path: Path) -> None:
 
 
 @given(st.integers(20, 100))
-def test_a_command_to_be_copied_stays_in_one_piece(width: int) -> None:
+def test_a_command_to_be_copied_stays_in_one_piece(width):
     command = "anchorflow compare runs/mine --out runs/report"
     lines = filled(f"some words before the command to be given: {command}; some words behind it", width)
     assert command in lines
@@ -191,14 +187,14 @@ def test_a_command_to_be_copied_stays_in_one_piece(width: int) -> None:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def clock(monkeypatch):
     """Seconds that pass when a test says so."""
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
     return now
 
 
-def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_few_plain_lines(clock, capsys):
     with show_progress():
         for _ in track(range(100), "judging claims"):
             clock[0] += 0.5
@@ -209,9 +205,7 @@ def test_a_pipe_gets_few_plain_lines(clock: list[float], capsys: pytest.CaptureF
     assert len(lines) == 5
 
 
-def test_what_is_printed_beside_a_bar_stays_in_its_pipe(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_printed_beside_a_bar_stays_in_its_pipe(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
     monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
@@ -222,15 +216,13 @@ def test_what_is_printed_beside_a_bar_stays_in_its_pipe(
     assert "drawing figures: 0/2" in terminal.getvalue()
 
 
-def test_libraries_are_silent(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_libraries_are_silent(clock, capsys):
     for _ in track(range(10), "judging claims"):
         clock[0] += 10
     assert capsys.readouterr() == ("", "")
 
 
-def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(
-    clock: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(clock, capsys):
     with training_progress(100) as report:
         for seconds in (20, *[0.5] * 99):
             clock[0] += seconds

@@ -1,7 +1,5 @@
 """anchorflow corpus train, compare and demo: from texts to verdicts; what any of its actions refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,9 +7,7 @@ import numpy as np
 import pytest
 
 from sim import Run, prontoqa_questions
-from tests.conftest import Cli
 from tests.toy_text import toy_documents
-from tests.validate.conftest import Refused
 from tests.validate.figures.synthetic import NAMES, WORDS, several_language
 from validate.corpus.comparison import LanguageComparison
 from validate.judge.groups import group_runs
@@ -22,13 +18,13 @@ SHORT = ["--training.epochs", "2", "--training.snapshot-epochs", "1", "--workers
 
 
 @pytest.fixture
-def texts(here: Path) -> None:
+def texts(here):
     Path("questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(40)))
     Path("toy.txt").write_text("\n".join(toy_documents(50)))
 
 
 @pytest.mark.usefixtures("texts", "blank_pictures")
-def test_train_then_compare(cli: Cli) -> None:
+def test_train_then_compare(cli):
     """Each file is a corpus; defaults come from what the files have; what is compared is what was trained."""
     train = ["corpus", "train", "questions.txt", "toy.txt", "--documents", "line", "--out", "runs", "--json"]
     options = ["--context", "24", "--init-rates", "0.3", "0.8", "--seeds", "3"]
@@ -52,7 +48,7 @@ def test_train_then_compare(cli: Cli) -> None:
     assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
 
 
-def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
+def test_where_nothing_was_learned_no_cosines_are_compared():
     runs = several_language((0.3, 0.8))
     assert LanguageComparison.of(group_runs(runs)).learned
     for line in (line for run in runs for line in run.metrics):
@@ -64,7 +60,7 @@ def test_where_nothing_was_learned_no_cosines_are_compared() -> None:
     assert comparison.missing_command() == ""  # These runs have no folder.
 
 
-def test_a_loss_that_overflowed_is_undefined() -> None:
+def test_a_loss_that_overflowed_is_undefined():
     runs = several_language((0.3, 0.8))
     for run in runs:
         run.metrics[-1]["loss"][NAMES[0]] = None
@@ -76,13 +72,13 @@ def test_a_loss_that_overflowed_is_undefined() -> None:
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path: Path) -> None:
+def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path):
     LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)
     written = sorted(file.name for file in (tmp_path / "figures").glob("*.png"))
     assert written == ["fig01_language.png", "fig07_language.png"]
 
 
-def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
+def test_every_column_and_key_of_a_comparison_is_its_own_measure():
     """Cosines are drawn anew for each kind, so that all numbers differ; each is computed a second time."""
     rng = np.random.default_rng(0)
     runs = several_language((0.3, 0.8))
@@ -128,7 +124,7 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure() -> None:
 
 
 @pytest.mark.long
-def test_the_demo_runs_from_an_empty_folder(here: Path, cli: Cli) -> None:
+def test_the_demo_runs_from_an_empty_folder(here, cli):
     printed = cli("corpus", "demo", "--json", code=None)
     assert printed.code in (0, 1)
     found = printed.json()
@@ -158,9 +154,7 @@ def test_the_demo_runs_from_an_empty_folder(here: Path, cli: Cli) -> None:
         ([], "needs ACTION"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(
-    arguments: list[str], message: str, refused: Refused
-) -> None:
+def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, message, refused):
     Path("empty.txt").touch()
     Path("odd.jsonl").write_text('{"story": "a dog"}\n')
     assert message in refused("corpus", *arguments)

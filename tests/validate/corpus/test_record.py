@@ -1,11 +1,8 @@
 """``Recorder`` in a plain loop, in the Trainer of transformers, and on a task: every column by its name."""
 
-from __future__ import annotations
-
 import csv
 import math
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,7 +35,7 @@ def train(model: nn.Module, recorder: Recorder, steps: int) -> None:
         recorder.step()
 
 
-def test_a_row_is_what_the_functions_say(tmp_path: Path) -> None:
+def test_a_row_is_what_the_functions_say(tmp_path):
     """Start, every third step and the end; columns against compare_embedding, SciPy and the definitions."""
     model, out = language(), tmp_path / "record.csv"
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
@@ -79,7 +76,7 @@ def test_a_row_is_what_the_functions_say(tmp_path: Path) -> None:
     assert [{k: float(v) for k, v in row.items()} for row in read] == recorder.rows
 
 
-def test_recording_changes_nothing_of_the_training() -> None:
+def test_recording_changes_nothing_of_the_training():
     alone, recorded = language(), language()
     for model, every in ((alone, 10**6), (recorded, 1)):
         torch.manual_seed(1)
@@ -90,7 +87,7 @@ def test_recording_changes_nothing_of_the_training() -> None:
     assert torch.equal(torch.rand(1), drawn)
 
 
-def test_a_task_predicts_its_anchors() -> None:
+def test_a_task_predicts_its_anchors():
     task = Task.paper(length=3)
     model = nn.Sequential(nn.Embedding(task.vocab_size, 400), nn.Linear(400, task.vocab_size))
     anchors = [a for mapping in task.mappings for a in mapping.anchors]
@@ -110,7 +107,7 @@ def test_a_task_predicts_its_anchors() -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path: Path, kind: str) -> None:
+def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path, kind):
     """Losses that the loop notes later, in any order, stand under their names in every row."""
     out = tmp_path / f"record.{kind}"
     with Recorder(language(), CORPUS, every=2, out=out) as recorder:
@@ -132,7 +129,7 @@ def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path: Path, kind: str
     assert [row["step"] for row in read] == [0, 2, 4, 6, 8]
 
 
-def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) -> None:
+def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path):
     """The small GPT-2 of transformers, made from its configuration, four steps, two evaluation sets."""
     transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
     pytest.importorskip("accelerate", reason="needs the extra anchorflow[language]")
@@ -183,13 +180,13 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path: Path) ->
         ({"data": Task.paper()}, "embedding"),
     ],
 )
-def test_a_refusal_names_the_argument(settings: dict[str, Any], argument: str) -> None:
+def test_a_refusal_names_the_argument(settings, argument):
     data = settings.pop("data", CORPUS)
     with pytest.raises(InputError, match=rf"^{argument} = .*; "):
         Recorder(language(), data, **settings)
 
 
-def test_lightning_and_tensorboard_are_told_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lightning_and_tensorboard_are_told_the_same(monkeypatch, tmp_path):
     """Stand-ins with the names of both libraries: what is called, and with what."""
     model, written = language(), []
     board = SimpleNamespace(add_scalar=lambda *call: written.append(call), close=lambda: None)

@@ -1,19 +1,15 @@
 """Many revisions of a checkpoint: read in parts, sorted by step, and warned of where out of order."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import safetensors.torch
 import torch
 
-from tests.conftest import Cli
 from tests.toy_text import toy_documents
 from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
 from theory import InputError
@@ -54,7 +50,7 @@ class Counting(io.BytesIO):
         return part
 
 
-def test_only_the_embeddings_bytes_are_read(tmp_path: Path) -> None:
+def test_only_the_embeddings_bytes_are_read(tmp_path):
     (file,) = saved(tmp_path, {1: embedding(1)})
     remote = Counting(file.read_bytes())
     assert np.array_equal(read_embedding(remote), embedding(1))
@@ -64,7 +60,7 @@ def test_only_the_embeddings_bytes_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-def test_dtypes_and_parts_are_what_the_library_reads(tmp_path: Path, dtype: torch.dtype) -> None:
+def test_dtypes_and_parts_are_what_the_library_reads(tmp_path, dtype):
     tensor = torch.randn(9, 4).to(dtype)
     safetensors.torch.save_file({"lm_head.weight": torch.zeros(9, 4)}, tmp_path / "a.safetensors")
     safetensors.torch.save_file({"model.embed_tokens.weight": tensor}, tmp_path / "b.safetensors")
@@ -75,7 +71,7 @@ def test_dtypes_and_parts_are_what_the_library_reads(tmp_path: Path, dtype: torc
     assert np.array_equal(read_embedding(tmp_path / "b.safetensors"), expected)
 
 
-def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
+def test_each_point_is_the_comparison_of_its_revision(tmp_path):
     """Sorted by step whatever the order of the files; tied or not, each matrix with its own predictor."""
     for untied in (False, True):
         folder = tmp_path / str(untied)
@@ -103,7 +99,7 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
         ]
 
 
-def test_identical_and_misplaced_revisions_are_said(tmp_path: Path) -> None:
+def test_identical_and_misplaced_revisions_are_said(tmp_path):
     matrices = {step: embedding(step) for step in STEPS}
     late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS)
     (warning,) = late.warnings
@@ -113,15 +109,13 @@ def test_identical_and_misplaced_revisions_are_said(tmp_path: Path) -> None:
     assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
 
 
-def test_steps_are_the_numbers_that_differ() -> None:
+def test_steps_are_the_numbers_that_differ():
     assert steps_of(["m2/step10/a1", "m2/step9/a1"]) == [10, 9]
     assert steps_of(["a/b", "a/c"]) == [0, 1]
     assert steps_of(["checkpoint-500"]) == [500]
 
 
-def test_the_command_prints_one_table_and_writes_one_figure(
-    here: Path, cli: Cli, blank_pictures: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pictures, monkeypatch):
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
     command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]
@@ -139,7 +133,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(
         assert "matches no file" in cli(*command[:4], pattern, code=2).err
 
 
-def test_what_is_no_series_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_series_is_refused(tmp_path):
     files = saved(tmp_path, {1: embedding(1), 2: embedding(2)[:-1]})
     (tmp_path / "model.safetensors.index.json").write_text("[]")
     (tmp_path / "short.safetensors").write_bytes(files[0].read_bytes()[:-20])

@@ -1,7 +1,5 @@
 """What a panel shows under a name is that quantity, computed again; and how seeds are shown."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -19,13 +17,12 @@ from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
-from validate.judge.groups import Setting
 from validate.judge.stats import over_seeds
 from validate.report.figures import draw_errors
 
 
 @pytest.fixture(scope="module")
-def small() -> Setting:
+def small():
     runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
     for i, part in enumerate(PARTS):  # So that no two data sets have the same numbers.
         for line in (line for run in runs for line in run.metrics):
@@ -35,7 +32,7 @@ def small() -> Setting:
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
-def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
+def test_each_curve_is_its_data_set(small, measure):
     panel = figures.accuracy_curves(small, measure)  # type: ignore[arg-type]
     for part, (name, look) in PARTS.items():
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
@@ -44,7 +41,7 @@ def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_a_loss_axis_holds_every_seed_that_is_drawn(log: bool) -> None:
+def test_a_loss_axis_holds_every_seed_that_is_drawn(log):
     """One seed is far below the mean, and one that overflowed leaves a mean of none."""
     runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
     for line in runs[0].metrics[3:]:
@@ -61,7 +58,7 @@ def test_a_loss_axis_holds_every_seed_that_is_drawn(log: bool) -> None:
         assert low < seen.min() <= seen.max() < high
 
 
-def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences() -> None:
+def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
     """Of labels out of 10 and out of 30, the second mapping has nine times as many combinations."""
     small = Mapping([1], Lookup(10, 19), "small")
     large = Mapping([2, 3, 4], Lookup(10, 39), "large")
@@ -70,13 +67,13 @@ def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences() ->
     assert level == pytest.approx((np.log(10) + 9 * np.log(30)) / 10)
 
 
-def test_a_mean_that_is_undefined_is_a_dash() -> None:
+def test_a_mean_that_is_undefined_is_a_dash():
     panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
     assert panel.title.endswith("mean –")
 
 
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
-def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, shaded: bool) -> None:
+def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded):
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
     panel = Curves("title", {"mean": Curve(range(4), seeds, Look("red"))}, "x", "y").plot()
     ax, line = panel.ax_, panel.lines_["mean"]
@@ -97,7 +94,7 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, s
     assert ("interval" in marks_text([panel])) is shaded
 
 
-def test_a_map_has_its_values_where_their_names_are() -> None:
+def test_a_map_has_its_values_where_their_names_are():
     values = np.arange(6.0).reshape(2, 3)
     panel = HeatMap("title", ("x", (10, 20, 30)), ("y", ("low", "high")), values).plot()
     ax = panel.ax_
@@ -114,7 +111,7 @@ def test_a_map_has_its_values_where_their_names_are() -> None:
     assert (signed.cmap.name, signed.get_clim()) == (DIVERGING, (-3.0, 3.0))
 
 
-def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Setting) -> None:
+def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small):
     tokens = small.task.reasoning_anchors
     matrices = small.cosines(tokens, 9)
     panel = figures.cosine_map("observed", tokens, matrices)
@@ -124,7 +121,7 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Sett
     assert seeds_text(means, (-1, 1)) in panel.numbers
 
 
-def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Setting) -> None:
+def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):
     task, tokens = small.task, small.task.reasoning_anchors
     panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
     shifts = {
@@ -144,7 +141,7 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
         assert f"{LOOKS['P^s - u'][0]} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
 
 
-def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
+def test_label_curves_are_those_of_the_training_data(small):
     tokens = small.task.reasoning_anchors
     panel = figures.label_curves(small.task, tokens, "labels")
     wanted = theory.label_distribution(small.task, tokens, held_out=True) - 1 / small.task.vocab_size
@@ -153,7 +150,7 @@ def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
         np.testing.assert_allclose(curve.seeds, [row])
 
 
-def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
+def test_the_map_of_tokens_groups_them_by_kind(small):
     panel = figures.token_map(small, 9, "map")
     first, task = small.runs[0], small.task
     places = {s: i for i, s in enumerate(first.tokens)}
@@ -166,7 +163,7 @@ def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
 
 
-def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) -> None:
+def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
     """Every predictor, group and epoch has a value that no other has."""
     names = ["P^s - u", "P^s - mean P", "eq. 14"]
     rows, wanted = [], {}
@@ -188,7 +185,7 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
 
 
 @pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
-def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
+def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name):
     figure, ax = figures.new_axes()
     ax.plot([1, 2], label=f"of {name}")
     ax.set(title=f"{name} anchors", xlabel="$P^s$")

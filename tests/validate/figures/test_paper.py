@@ -1,7 +1,5 @@
 """Each artist of the paper's figures carries the array that it names; other runs are refused."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +10,8 @@ from unittest.mock import Mock, patch
 import numpy as np
 import pytest
 
-from sim import ModelSection, Run, train
+from sim import ModelSection, train
 from sim.config.run import make_member_config, make_run_config
-from tests.conftest import Cli
 from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures.synthetic import (
@@ -40,7 +37,7 @@ NUMBERS = sorted(FIGURES)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: int) -> None:
+def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number):
     sheet = drawn(number)
     assert sheet.figure_ is not None
     assert sheet.name.startswith(f"fig{number:02d}_")
@@ -84,7 +81,7 @@ def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: 
         assert len({image.cmap.name for image in maps}) <= 1
 
 
-def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are() -> None:
+def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are():
     run, rates = make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
     runs = [replace(run, config=run.config.model_copy(update={"init_rate": rate})) for rate in rates]
     rows = FIGURES[17].sheet(runs).rows
@@ -93,7 +90,7 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
 
 
-def test_a_single_singular_value_stands_out() -> None:
+def test_a_single_singular_value_stands_out():
     run = make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
     assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
@@ -115,9 +112,7 @@ def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
     ],
     ids=["two anchors each", "one key", "memory alone", "a rule alone", "an anchor never seen"],
 )
-def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(
-    model: str, task: dict[str, Any]
-) -> None:
+def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model, task):
     runs = [make_observations(model, gamma, task=RANGES | task) for gamma in (0.3, 0.8)]
     for figure in FIGURES.values():
         try:
@@ -146,7 +141,7 @@ class Own(ModelSection):
         return []
 
 
-def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
+def test_the_matrices_of_a_model_of_ones_own_have_their_names():
     runs = []
     for gamma in (0.3, 0.8):
         run = make_observations("emb-mlp", gamma)
@@ -159,7 +154,7 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
 
 
-def test_matrices_that_are_left_out_are_counted() -> None:
+def test_matrices_that_are_left_out_are_counted():
     runs = several()
     names = [f"{kind}/{{}}.W_Q" for kind in ("singular", "effective_rank")]
     for i, run in enumerate(runs):
@@ -170,7 +165,7 @@ def test_matrices_that_are_left_out_are_counted() -> None:
     assert not any("layer 11" in row.title for row in sheet.rows)
 
 
-def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch() -> None:
+def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch():
     short, whole = (make_observations(gamma=gamma) for gamma in (0.3, 0.8))
     row = FIGURES[12].sheet([short.until(3), whole]).rows[-1]
     for panel in row.panels:
@@ -178,7 +173,7 @@ def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch() -> None:
         assert list(panel.curves)[:3] == ["epoch 0", "epoch 2", "epoch 2 or 9"]
 
 
-def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
+def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
     runs = several_language()
     other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
     runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
@@ -189,9 +184,7 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
 
 @pytest.mark.parametrize("per_epoch", [198, 10_000])
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])
-def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
-    per_epoch: int, epochs: tuple[int, ...]
-) -> None:
+def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, epochs):
     config = make_member_config({"task": task_to_dict(Task.paper(length=3)), "init_rate": 0.8, "seed": 0})
     parts = dict.fromkeys(("mem", "rsn_train", "rsn_test"), 0.5)
     lines = [
@@ -206,20 +199,20 @@ def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
     assert ("6 epochs apart" in sheet.caption) is (per_epoch == 198 and epochs == (0, 6))
 
 
-def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start() -> None:
+def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start():
     sheet = FIGURES[8].sheet([make_observations("emb-mlp", task=RANGES).until(0)])
     assert "outputs at epoch 0" in sheet.rows[0].title
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])
-def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number: int, tmp_path: Path) -> None:
+def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number, tmp_path):
     (first,), (again,) = (drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
     assert first.stat().st_size > 5000
     assert first.read_bytes() == again.read_bytes()
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_what_is_kept_has_all_that_a_figure_shows(number: int) -> None:
+def test_what_is_kept_has_all_that_a_figure_shows(number):
     """A study keeps only some observables, and each figure needs its own."""
     runs, missing = kept_of(FIGURES[number])
     assert missing == []
@@ -233,7 +226,7 @@ def test_what_is_kept_has_all_that_a_figure_shows(number: int) -> None:
         assert f"{max(run.provenance['peak_memory_mib'] for run in runs):.0f} MiB" in text
 
 
-def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
+def test_the_early_epoch_is_that_of_the_answer_and_the_claims():
     """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
     first, second = (make_observations("emb-mlp", seed=s) for s in (0, 1))
     (setting,) = group_runs([first, second])
@@ -253,7 +246,7 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
         (16, "transformer", r"about Transformers without norm \(--model\.norm none\)"),
     ],
 )
-def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, problem: str) -> None:
+def test_runs_that_cannot_make_a_figure_are_refused(number, given, problem):
     with pytest.raises(InputError, match=problem):
         draw_figure(number, several(given) if given else [])
 
@@ -262,8 +255,8 @@ def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, pro
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: Path) -> None:
-    def read(study: str) -> list[Observations]:
+def test_missing_studies_name_the_command(cli, monkeypatch, tmp_path):
+    def read(study):
         if study == "emb-mlp":
             return several("emb-mlp")
         raise NoRunsError("study", study, "no runs", f"make them: anchorflow study {study} --run --keep")
@@ -285,9 +278,7 @@ def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: 
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
-    runs: list[Run], tmp_path: Path, cli: Cli
-) -> None:
+def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(runs, tmp_path, cli):
     own = {
         "task": TINY | {"length": 4},
         "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
@@ -313,9 +304,7 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
 
 
 @patch.dict(FIGURES)
-def test_the_pages_own_figure_is_drawn_by_command_and_report(
-    here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, cli):
     monkeypatch.setitem(sys.modules, "own", own := ModuleType("own"))
     for block in blocks("docs/howto/extend.md", "python")[1:3]:
         exec(block, own.__dict__)

@@ -1,11 +1,8 @@
 """Which runs stand for a study: by name or by configuration, with what they lack and in what they differ."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,7 +32,7 @@ def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list
     return runs
 
 
-def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None:
+def test_runs_of_a_study_stand_for_it_however_often_they_were_observed():
     given = GivenRuns(observed(MEMBERS[::-1], training={"evaluate_every": 77, "snapshot_epochs": (3,)}))
     match = given.match(NAME, "")
     assert match is not None
@@ -46,7 +43,7 @@ def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None
     assert all(run.config.init_rate == rate for (_, rate), runs in found.items() for run in runs)
 
 
-def test_amounts_may_differ_and_are_named_with_both_values() -> None:
+def test_amounts_may_differ_and_are_named_with_both_values():
     given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
     match = given.match(NAME, "")
     assert match is not None
@@ -57,7 +54,7 @@ def test_amounts_may_differ_and_are_named_with_both_values() -> None:
     assert given.matches_of(ledger([4])) == [match]
 
 
-def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
+def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     given = GivenRuns(observed(MEMBERS, training={"weight_decay": 0.3, "optimizer": "sgd"}))
     assert given.match(NAME, "") is None
     with pytest.raises(MissingRunsError, match=f"no given run stands for {NAME}"):
@@ -70,18 +67,18 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
     assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
 
 
-def test_one_seed_twice_is_refused() -> None:
+def test_one_seed_twice_is_refused():
     twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
     with pytest.raises(InputError, match="it would count twice"):
         GivenRuns(twice)
 
 
-def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path: Path) -> None:
+def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path):
     with pytest.raises(MissingRunsError, match="learning-rates: no runs"):
         Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
 
 
-def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path: Path) -> None:
+def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path):
     place, other = tmp_path / "my runs", tmp_path / "kept"
     for evidence, options in (
         (Evidence({NAME: place}), f"--run --root '{place}'"),
@@ -104,7 +101,7 @@ class Stored(Evidence):
         return self.runs[study]
 
 
-def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
+def test_what_is_missing_is_told_by_rate_and_by_seed():
     small, large = max(RATES), min(RATES)
     kept = [m for m in MEMBERS if m.init_rate == small and m.seed != SEEDS[1]]
     evidence = Stored(runs={NAME: observed(kept)})
@@ -124,7 +121,7 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     assert not whole.can_make(Needs("no such study"))
 
 
-def test_a_study_that_is_continued_has_the_runs_of_both() -> None:
+def test_a_study_that_is_continued_has_the_runs_of_both():
     ((study, setup),) = MORE.items()
     stored = {study: observed(MEMBERS[:1]), setup.more: observed(MEMBERS[1:2])}
     assert Stored(runs=stored).runs_of(study, "") == stored[study] + stored[setup.more]
@@ -145,9 +142,7 @@ def test_a_study_that_is_continued_has_the_runs_of_both() -> None:
         ({1: (7, 6)}, []),
     ],
 )
-def test_a_look_takes_the_planned_number_of_seeds_at_the_planned_length(
-    reached: dict[int, tuple[int, int | None]], taken: list[int]
-) -> None:
+def test_a_look_takes_the_planned_number_of_seeds_at_the_planned_length(reached, taken):
     ((study, setup),) = MORE.items()
     base = {m.init_rate: run for m, run in zip(MEMBERS, observed(MEMBERS), strict=True)}
     runs = [

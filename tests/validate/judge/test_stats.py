@@ -1,7 +1,5 @@
 """Intervals are those of the level that they state, and p-values are SciPy's where it has the test."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -55,39 +53,39 @@ INTERVALS: dict[str, tuple[Callable[[Any], Interval], float]] = {
 
 
 @pytest.mark.parametrize("name", INTERVALS)
-def test_an_interval_of_four_seeds_is_students(name: str) -> None:
+def test_an_interval_of_four_seeds_is_students(name):
     interval, level = INTERVALS[name]
     for sample in np.random.default_rng(4).normal(2.0, 3.0, (20, 4)):
         wanted = stats.t.interval(level, 3, sample.mean(), stats.sem(sample))
         assert interval(sample) == pytest.approx(wanted)
 
 
-def test_an_interval_is_cut_to_the_possible_values_and_no_further() -> None:
+def test_an_interval_is_cut_to_the_possible_values_and_no_further():
     """Means of three draws on [0, 1] near its edge."""
     for sample in np.random.default_rng(0).beta(1, 19, (50, 3)):
         wide, cut = _ends(over_seeds(sample)), _ends(over_seeds(sample, (0.0, 1.0)))
         assert cut == (max(wide[0] or 0.0, 0.0), min(wide[1] or 0.0, 1.0))
 
 
-def test_one_seed_says_nothing_of_spread() -> None:
+def test_one_seed_says_nothing_of_spread():
     estimate = over_seeds([0.7])
     assert (estimate.mean, estimate.low, estimate.high, estimate.n) == (0.7, None, None, 1)
     assert str(estimate) == "0.700"
     assert np.isnan(band([[0.5, 0.6]])[1:]).all()
 
 
-def test_equal_seeds_vary_by_less_than_a_step_and_by_an_unknown_amount_without_steps() -> None:
+def test_equal_seeds_vary_by_less_than_a_step_and_by_an_unknown_amount_without_steps():
     assert over_seeds([0.3, 0.3, 0.3]).low is None
     assert spread([0.3, 0.3, 0.3], step=0.12) == pytest.approx(0.12**2 / 12)
     assert spread([0.1, 0.5], step=0.12) == pytest.approx(np.var([0.1, 0.5], ddof=1))
 
 
-def test_an_interval_with_one_end_has_decimals_enough_for_its_width() -> None:
+def test_an_interval_with_one_end_has_decimals_enough_for_its_width():
     assert estimate_text(0.12345, 0.12301, math.inf) == "0.12345 [0.12301, ∞)"
     assert estimate_text(0.12345, -math.inf, 0.12389) == "0.12345 (−∞, 0.12389]"
 
 
-def test_undefined_values_are_left_out_and_counted() -> None:
+def test_undefined_values_are_left_out_and_counted():
     estimate = over_seeds([math.nan, 0.5, 0.7])
     assert estimate.n == 2
     assert estimate.mean == pytest.approx(0.6)
@@ -96,13 +94,13 @@ def test_undefined_values_are_left_out_and_counted() -> None:
     assert str(nothing) == nothing.brief == "–"
 
 
-def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end() -> None:
+def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end():
     assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
     assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)
     assert magnitude(Bound(-3.0, -1.0)) == Bound(1.0, 3.0)
 
 
-def test_bounds_agree_no_closer_than_the_largest_of_their_steps() -> None:
+def test_bounds_agree_no_closer_than_the_largest_of_their_steps():
     values = [Bound(low=1.0, step=0.1), 2.0, Bound(low=1.0, step=0.3)]
     assert step_of(values) == 0.3
     assert step_of(values[1:2]) == 0.0
@@ -111,7 +109,7 @@ def test_bounds_agree_no_closer_than_the_largest_of_their_steps() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("level", [0.05, 0.0164])
-def test_the_moderated_interval_covers_at_its_level(n: int, level: float) -> None:
+def test_the_moderated_interval_covers_at_its_level(n, level):
     """Settings whose variances come from one prior, which is fitted to them each time."""
     rng, hits, widths, plain = np.random.default_rng(n), [], [], []
     for _ in range(800):
@@ -131,7 +129,7 @@ def test_the_moderated_interval_covers_at_its_level(n: int, level: float) -> Non
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=6, unique=True), st.floats(-1, 1))
-def test_without_a_prior_it_is_students_test(values: list[float], threshold: float) -> None:
+def test_without_a_prior_it_is_students_test(values, threshold):
     variance = float(np.var(values, ddof=1))
     if variance < 1e-12:
         return
@@ -146,18 +144,18 @@ def test_without_a_prior_it_is_students_test(values: list[float], threshold: flo
         assert (mean.p_within(threshold, margin) <= 0.05) == inside
 
 
-def test_a_prior_pulls_the_variance_by_its_degrees_of_freedom() -> None:
+def test_a_prior_pulls_the_variance_by_its_degrees_of_freedom():
     mean = Mean.of([0.0, 2.0], 2.0, Prior(variance=0.5, freedom=3.0, most=10.0))
     assert mean.freedom == 4.0
     assert mean.error == pytest.approx(math.sqrt((1 * 2.0 + 3 * 0.5) / 4 / 2))
 
 
-def test_fewer_than_three_settings_say_nothing_of_a_variance() -> None:
+def test_fewer_than_three_settings_say_nothing_of_a_variance():
     assert fit_prior([0.1, 0.2], [1, 1]).freedom == 0
     assert fit_prior([0.0, 0.0, 0.0], [1, 1, 1]).freedom == 0
 
 
-def test_the_interval_of_a_share_is_that_of_clopper_and_pearson() -> None:
+def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():
     for k in range(1, 6):
         wanted = (stats.beta.ppf(0.025, k, 7 - k), stats.beta.ppf(0.975, k + 1, 6 - k))
         assert Proportion(k, 6).interval(0.05) == pytest.approx(wanted)
@@ -165,7 +163,7 @@ def test_the_interval_of_a_share_is_that_of_clopper_and_pearson() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
-def test_holm_rejects_what_bonferroni_of_the_rest_rejects(p_values: list[float]) -> None:
+def test_holm_rejects_what_bonferroni_of_the_rest_rejects(p_values):
     adjusted = holm(p_values)
     order = np.argsort(p_values, kind="stable")
     running = 0.0

@@ -1,7 +1,5 @@
 """When data sets are fitted, what is early, where the bias crosses: by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -23,14 +21,14 @@ def of(**accuracy: list[float]) -> Observations:
     return run(0.8, 0, accuracy)
 
 
-def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> None:
+def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last():
     assert early_epoch(of(rsn_train=ramp(1.2))) == 3
     assert early_epoch(of(rsn_train=ramp(3))) == 3
     assert early_epoch(of(rsn_train=ramp(3.5))) == 10
     assert early_epoch(of(rsn_train=NEVER)) == 10
 
 
-def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order() -> None:
+def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order():
     """A kept file has them by name, a run folder as they were evaluated."""
     for one, other in (("mem", "far"), ("mem", "near"), ("rsn_train", "mem")):
         accuracy = {one: ramp(1.2), other: NEVER}
@@ -38,12 +36,12 @@ def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order(
         assert [early_epoch(of(**parts)) for parts in orders] == [3, 3]
 
 
-def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
+def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks():
     with pytest.raises(NotObservedError, match="not a data set of the run"):
         curve(of(mem=NEVER), "accuracy", "rsn_test")
 
 
-def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
+def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner():
     """Of two orders of a pair, which are one input, a model without order gets little more than one right."""
     pairs = Task(
         keys=range(40, 60), reasoning_anchors=range(11, 14), memory_anchors=range(1, 6), n_anchors=2,
@@ -59,7 +57,7 @@ def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
     assert measured.unlike_range(found) == Bound(low=math.log2(10 / 2))
 
 
-def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:
+def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted():
     """A test set at 0.1 says nothing of memorising where the training set is at 0.2."""
     low = [0, 0.07, *[0.1] * 9]
     assert measured.highest_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
@@ -78,7 +76,7 @@ def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
     }
 
 
-def test_crossover_is_where_the_bias_changes_sign() -> None:
+def test_crossover_is_where_the_bias_changes_sign():
     seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
     assert measured.crossover(seed) == pytest.approx(0.55)
     assert measured.trend(seed) == pytest.approx(1)
@@ -92,7 +90,7 @@ def test_crossover_is_where_the_bias_changes_sign() -> None:
     assert measured.crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
 
 
-def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
+def test_runs_that_learned_nothing_have_no_bias_and_no_crossing():
     seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
     idle = {part: [0.01 * k for k in range(11)] for part in ("mem", "rsn_train", "rsn_test")}
     seed["", 0.3] = run(0.3, 0, idle)
@@ -101,14 +99,14 @@ def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
     assert math.isnan(measured.gain({("", rate): seed["", rate] for rate in (0.3, 0.8)}, absolute=True))
 
 
-def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> None:
+def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead():
     sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
     seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
     assert ends(measured.least_lead(seed)) == (-math.inf, math.log2(8 / 2))
 
 
 @pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
-def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
+def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     order = scrambled(n)
     assert sorted(order.tolist()) == list(range(n))
     pairs = np.triu_indices(n, 1)
@@ -118,7 +116,7 @@ def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
     assert abs(spearman(before, after)) <= 0.25
 
 
-def test_rates_that_learned_nothing_say_nothing() -> None:
+def test_rates_that_learned_nothing_say_nothing():
     nothing = {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}
     seed = {
         ("slow", 0.3): run(0.3, 0, nothing),

@@ -1,7 +1,5 @@
 """Observing whole runs: every array against NumPy loops over the run's own snapshots."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 
 from sim import Run
 from tests.sim.plain_transformer import plain_forward
-from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
+from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
 from validate.observe import Observations, Probe, draw_probe, kept, observe
 from validate.observe.observations import TIMELESS
@@ -47,14 +45,14 @@ MODELS = {
 
 
 @pytest.fixture
-def small_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_probe(monkeypatch):
     """Sixty sequences are enough for loops in Python."""
     monkeypatch.setattr("validate.observe.parameters.draw_probe", lambda task: draw_probe(task, 12))
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.usefixtures("small_probe")
-def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -> None:
+def test_attention_and_outputs_are_those_of_plain_loops(name, make):
     run = make(MODELS[name])
     found, probe = observe(run).arrays, draw_probe(run.task, 12)
     learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
@@ -93,7 +91,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
 
 
 @pytest.mark.usefixtures("small_probe")
-def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None:
+def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run):
     run, found = emb_mlp_run, observe(emb_mlp_run)
     probe = draw_probe(run.task, 12)
     expected = EMBEDDING | DATA | HELD_OUT | {"frozen_direction", "frozen_start"}
@@ -109,7 +107,7 @@ def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None
     np.testing.assert_allclose(found.arrays["frozen_direction"], gram, rtol=1e-9, atol=1e-18)
 
 
-def test_counts_of_the_training_data(emb_mlp_run: Run) -> None:
+def test_counts_of_the_training_data(emb_mlp_run):
     found = observe(emb_mlp_run).arrays
     counts, n = emb_mlp_run.token_label_counts()
     C = found["token_label_matrix_anchors"]
@@ -119,7 +117,7 @@ def test_counts_of_the_training_data(emb_mlp_run: Run) -> None:
         np.testing.assert_allclose(C[i], counts[anchor] / n - ratio / 48, atol=1e-12)
 
 
-def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run: Run) -> None:
+def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run):
     found = observe(transformer_run)
     names = {n.removeprefix("singular/") for n in found.arrays if n.startswith("singular/")}
     layer = {"W_Q", "W_K", "W_V", "W_O", "W_in", "W_out"}
@@ -129,7 +127,7 @@ def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run: Run) ->
         assert (found.at(f"singular/{name}", 1) ** 2).sum() == pytest.approx((matrix**2).sum())
 
 
-def test_snapshots_without_matrices_give_what_the_embedding_allows(make: Make) -> None:
+def test_snapshots_without_matrices_give_what_the_embedding_allows(make):
     run = make(TRANSFORMER, snapshot_tensors="embedding")
     found = observe(run)
     assert set(found.arrays) == EMBEDDING | DATA | {"singular/W_E", "effective_rank/W_E"}
@@ -151,7 +149,7 @@ SEVERAL = [
     [{"memory_anchors": "1..2"}, {"reasoning_anchors": "4..5"}, {"mappings": SEVERAL}],
     ids=lambda own: next(iter(own)),
 )
-def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(own: dict[str, Any], make: Make) -> None:
+def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(own, make):
     found = observe(make(TRANSFORMER, task=BARE | own))
     names = {m.name for m in found.task.mappings}
     assert {n.removeprefix("outputs/") for n in found.arrays if n.startswith("outputs/")} == names
@@ -162,7 +160,7 @@ def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(own: dict[str
     assert (direction[:, index].mean(axis=1) >= 0).all()
 
 
-def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
+def test_cosines_are_those_of_the_embedding(transformer_run):
     found = observe(transformer_run)
     embedding, task = transformer_run.embedding(2), found.task
     assert found.epochs == (0, 1, 2)
@@ -177,7 +175,7 @@ def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
     assert found.tokens == (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25)
 
 
-def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
+def test_unknown_tokens_and_epochs_are_refused(transformer_run):
     found = observe(transformer_run)
     for call, arguments, named in (
         (found.cosines, ([20], 1), "rows"),
@@ -190,7 +188,7 @@ def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
 
 
 @pytest.mark.parametrize(("study", "timed"), [("emb-mlp", "gram"), ("language", "cosine/prontoqa")])
-def test_a_run_until_an_epoch_is_the_beginning_of_the_run(study: str, timed: str) -> None:
+def test_a_run_until_an_epoch_is_the_beginning_of_the_run(study, timed):
     """Every array: those with snapshots lose the later ones, and the others nothing."""
     run = kept(study)[-1]
     epoch = run.epochs[-3]

@@ -1,7 +1,5 @@
 """What is observed of a language model's run, kept, measured and drawn."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim import Run, make_run_config, prontoqa_questions, train
+from sim import make_run_config, prontoqa_questions, train
 from sim.config.run import RunConfig
 from sim.data.corpus import Corpus
 from sim.data.language import END
@@ -53,20 +51,18 @@ def tiny_config(folder: Path) -> RunConfig:
 
 
 @pytest.fixture(scope="module")
-def language_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+def language_runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("language")
     with contextlib.chdir(folder):
         return train(tiny_config(folder), folder / "runs")
 
 
 @pytest.fixture(scope="module")
-def observed(language_runs: list[Run]) -> list[Observations]:
+def observed(language_runs):
     return [observe(run) for run in language_runs]
 
 
-def test_entropies_are_those_of_the_best_models_of_the_very_text(
-    language_runs: list[Run], observed: list[Observations]
-) -> None:
+def test_entropies_are_those_of_the_best_models_of_the_very_text(language_runs, observed):
     """By plain sums over the pairs; a model that knows pairs cannot be worse than one that knows tokens."""
     for name, corpus in language_runs[0].corpora().items():
         counts = corpus_counts(corpus, corpus.vocab_size)
@@ -82,7 +78,7 @@ def test_entropies_are_those_of_the_best_models_of_the_very_text(
         assert language.entropy(observed[0], name, "pairs") == found[1]
 
 
-def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Observations]) -> None:
+def test_cosines_are_the_embedding_s(language_runs, observed):
     run, found = language_runs[0], observed[0]
     corpus = run.corpora()["toy"]
     often = [t for t in np.argsort(-corpus.counts, kind="stable") if corpus.counts[t]]
@@ -99,9 +95,7 @@ def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Ob
     assert found.at("cosine/questions", 2).shape == (40, 40)
 
 
-def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
-    language_runs: list[Run], observed: list[Observations]
-) -> None:
+def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(language_runs, observed):
     """Each pair within a quarter; the mean cosine is that of these tokens' embeddings."""
     run, found = language_runs[0], observed[0]
     counts = {name: corpus.counts for name, corpus in run.corpora().items()}
@@ -138,7 +132,7 @@ def soon_learned(run: Observations) -> Observations:
 
 
 @pytest.mark.parametrize("matched", [False, True])
-def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched: bool) -> None:
+def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched):
     """The figures show the last snapshot then; a measure of it would be of a model that knows nothing."""
     run = with_losses(make_language_observations(), [4, 1, 1, 1, 1], [4, 4, 4, 4, 4])
     assert language.early_epoch(run) == 4
@@ -151,7 +145,7 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.loss_gap(overflowed))
 
 
-def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
+def test_fig_14_shows_each_seed_at_its_own_early_snapshot():
     first, second = (make_language_observations(seed=seed) for seed in (0, 1))
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
@@ -169,7 +163,7 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     assert f"{seeds_text(likeness, (-1, 1))} at γ = 0.8" in row.says
 
 
-def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:
+def test_correlations_are_over_pairs_of_words(observed):
     """Nothing is predicted at the start (four standard errors of 780 pairs), and something after training."""
     for run in observed:
         assert abs(language.cosine_correlation(run, "questions", epoch=0)) < 4 / np.sqrt(40 * 39 / 2)
@@ -189,7 +183,7 @@ def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> N
     assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
 
 
-def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding() -> None:
+def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding():
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0], [1.0, 1.0]])
     known = rows[[0, 2, 3]]
     assert float(_mean_cosine(rows)) == pytest.approx(off_diagonal(cosine_matrix(known)).mean())
@@ -201,14 +195,14 @@ def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding() -
 
 @pytest.mark.parametrize("n", [SHOWN - 1, SHOWN, SHOWN + 1, SHOWN + 9])
 @pytest.mark.parametrize("end", [0, 5, None])
-def test_as_many_as_are_shown_by_falling_frequency(n: int, end: int | None) -> None:
+def test_as_many_as_are_shown_by_falling_frequency(n, end):
     tokens = np.repeat(np.arange(n, dtype=np.int32), np.arange(n, 0, -1))
     words = tuple(END if i == end else f"word {i}" for i in range(n))
     found = most_frequent(Corpus(tokens, np.array([len(tokens)]), words))
     assert found.tolist() == [i for i in range(n) if i != end][:SHOWN]
 
 
-def test_kept_runs_have_the_words_of_their_folders(language_runs: list[Run], tmp_path: Path) -> None:
+def test_kept_runs_have_the_words_of_their_folders(language_runs, tmp_path):
     plain = language_runs[0].config.model_dump(mode="json", exclude={"seed", "init_rate"})
     config = make_run_config(plain | {"init_rates": [0.3, 0.8], "seeds": [0, 1]})
     study = Study("tiny", "Two corpora.", {None: config})

@@ -1,13 +1,10 @@
 """Sweeps on real worker processes: whatever dies, the table is that of a serial run, byte for byte."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,19 +26,19 @@ ON_SLURM = ("--engine", "slurm", "--slurm", "mem_gb", "1", "timeout_min", "30")
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toy(tmp_path_factory):
     return write_toy(tmp_path_factory.mktemp("toy"), epochs=EPOCHS)
 
 
 @pytest.fixture(scope="module")
-def serial(toy: Path) -> str:
+def serial(toy):
     """The table of the sweep, trained one run after the other."""
     run_sweep(load_sweep(toy), toy.parent / "serial")
     return table(toy, toy.parent / "serial")
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
+def cluster():
     """A real SLURM of one node; tests are skipped where its packages are not installed or do not start."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         try:
@@ -64,12 +61,12 @@ def kill_a_worker(out: Path) -> int:
     return worker
 
 
-def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_path: Path) -> None:
+def test_two_sweeps_in_one_folder_share_the_work(toy, serial, tmp_path):
     line = ("sweep", str(toy), "--out", str(tmp_path / "out"), "--workers", "2")
     both = [command(*line), command(*line)]
     ends: dict[Path, set[int]] = {}
 
-    def watch() -> None:
+    def watch():
         """Note the last snapshot of each run: to train it again would replace the file by another."""
         while any(process.poll() is None for process in both):
             for file in (tmp_path / "out").glob(f"*/snapshots/epoch_{EPOCHS:06d}.safetensors"):
@@ -88,7 +85,7 @@ def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_pat
     assert all(seen == {file.stat().st_ino} for file, seen in ends.items())
 
 
-def test_a_sweep_on_slurm_has_the_serial_table(cluster: None, toy: Path, serial: str, tmp_path: Path) -> None:
+def test_a_sweep_on_slurm_has_the_serial_table(cluster, toy, serial, tmp_path):
     process = command("sweep", str(toy), "--out", str(tmp_path), *ON_SLURM, "--workers", "2")
     _, said = end_of(process, 900)
     assert process.returncode == 0, said
@@ -98,9 +95,7 @@ def test_a_sweep_on_slurm_has_the_serial_table(cluster: None, toy: Path, serial:
 
 
 @pytest.mark.parametrize("engine", ["dask", "slurm"])
-def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
-    engine: str, toy: Path, serial: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(engine, toy, serial, tmp_path, request):
     if engine == "slurm":
         request.getfixturevalue("cluster")
     how, workers = (ON_SLURM, 1) if engine == "slurm" else (("--engine", "dask"), 2)
@@ -130,9 +125,7 @@ def queue() -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["sweep", "study", "train"])
-def test_a_killed_dask_worker_of_a_command_loses_nothing(
-    name: str, toy: Path, serial: str, tmp_path: Path
-) -> None:
+def test_a_killed_dask_worker_of_a_command_loses_nothing(name, toy, serial, tmp_path):
     """Without --resume too: what the killed worker left is its own command's, and is continued."""
     place = ("--root", str(tmp_path), "--kept", str(tmp_path / "kept"), "--run")
     file = toy
@@ -155,7 +148,7 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
     assert sorted(own) == sorted(row for row in rows if name != "train" or rate in row)
 
 
-def test_submitit_trains_a_sweep_and_names_a_killed_task(toy: Path, serial: str, tmp_path: Path) -> None:
+def test_submitit_trains_a_sweep_and_names_a_killed_task(toy, serial, tmp_path):
     """On submitit's executor for this machine, which starts all tasks at once."""
     how = Execution(engine="slurm", workers=2, engine_options={"cluster": "local"})
     with ThreadPoolExecutor(1) as beside:

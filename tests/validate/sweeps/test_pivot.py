@@ -1,10 +1,7 @@
 """A sweep over two axes: every cell against pandas and SciPy, and how gaps and bounds are told apart."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,20 +9,19 @@ import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from sim import MemberConfig, train_members
+from sim import train_members
 from sim.runs.table import axes_of, long_records
-from tests.conftest import Cli
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
-from validate.observe.bounds import Bound, Value
+from validate.observe.bounds import Bound
 from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
-from validate.sweeps.pivot import Cell, Evaluated
+from validate.sweeps.pivot import Cell
 
 PARTS = ("mem", "rsn_train", "rsn_test")
 
 
 @pytest.fixture
-def members(tmp_path: Path) -> dict[tuple[float, int, float], MemberConfig]:
+def members(tmp_path):
     """The toy's runs with three seeds, by γ, seed and learning rate."""
     file = tmp_path / "toy.toml"
     file.write_text(toy_text(seeds="[0, 1, 2]"))
@@ -33,7 +29,7 @@ def members(tmp_path: Path) -> dict[tuple[float, int, float], MemberConfig]:
 
 
 @pytest.fixture
-def runs(members: dict[tuple[float, int, float], MemberConfig]) -> list[Evaluated]:
+def runs(members):
     """Runs of two evaluations in which every number is another one."""
     rng = np.random.default_rng(0)
     return [(config, [line(epoch, rng.uniform(size=6)) for epoch in (0, 1)]) for config in members.values()]
@@ -56,9 +52,7 @@ def line(epoch: int, values: Any) -> dict[str, Any]:
         (("loss", "rsn_test", "rsn_train", None), (-math.inf, math.inf)),
     ],
 )
-def test_every_cell_is_the_mean_of_pandas_with_the_interval_of_student(
-    chosen: tuple[Any, ...], bounds: tuple[float, float], x: str, y: str, runs: list[Evaluated]
-) -> None:
+def test_every_cell_is_the_mean_of_pandas_with_the_interval_of_student(chosen, bounds, x, y, runs):
     name, part, minus, epoch = chosen
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(long_records([(str(i), *run) for i, run in enumerate(runs)]))
@@ -85,7 +79,7 @@ def test_every_cell_is_the_mean_of_pandas_with_the_interval_of_student(
             np.testing.assert_allclose([low, high], np.clip(by_scipy, *bounds), rtol=1e-9)
 
 
-def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> None:
+def test_the_ledgers_measures_are_shown(members):
     """Σ learning rate 0 to 2; test minus memory is 0, 1, 1, whose mean over the run is 3/4."""
     config = members[0.3, 0, 1e-3]
     lines = [
@@ -110,7 +104,7 @@ def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> Non
         ((), "–", "–"),
     ],
 )
-def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], text: str, full: str) -> None:
+def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values, text, full):
     assert Cell(values, 2).text() == text
     assert Cell(values, 2).text(full=True) == full
 
@@ -127,8 +121,8 @@ def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], t
     ],
 )
 def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
-    values: tuple[Any, ...], left_out: Any, n: int, has_interval: bool, members: dict[Any, MemberConfig]
-) -> None:
+    values, left_out, n, has_interval, members
+):
     runs = [(config, [line(0, range(6))]) for at, config in members.items() if at != left_out]
     measure = Measure("made up", lambda run: values[run.config.seed], ())
     cell = pivot_of(runs, measure, "init_rate", "optimizer").cells[0][0]
@@ -136,7 +130,7 @@ def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
     assert ("[–]" in cell.text(full=True)) is not has_interval
 
 
-def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[Any, MemberConfig]) -> None:
+def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members):
     runs = [(members[0.3, 0, 1e-3], [line(0, range(6))]), (members[0.8, 1, 1e-3], [line(0, range(6))])]
     runs[1][1][0]["loss"]["mem"] = None
     shown = pivot_of(runs, statistic("loss", "rsn_train", "mem"), "init_rate", "seed")
@@ -149,7 +143,7 @@ def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[A
     assert [text.get_text() for text in panel.ax_.texts] == ["1.00"]
 
 
-def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Evaluated]) -> None:
+def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs):
     shown = pivot_of(runs, statistic("loss", "mem"), "model", "gamma")
     assert (shown.x, shown.y) == (("model", ["emb-mlp"]), ("init_rate", [0.3, 0.8]))
 
@@ -163,12 +157,12 @@ def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Eva
         (statistic("loss", "mem", epoch=7.0), "seed", "no run was evaluated then"),
     ],
 )
-def test_what_is_not_there_is_refused(measure: Measure, x: str, named: str, runs: list[Evaluated]) -> None:
+def test_what_is_not_there_is_refused(measure, x, named, runs):
     with pytest.raises(InputError, match=named):
         pivot_of(runs, measure, x, "init_rate")
 
 
-def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs: list[Evaluated]) -> None:
+def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs):
     for evaluation in (evaluation for _, metrics in runs for evaluation in metrics):
         del evaluation["accuracy"]["mem"]
     with pytest.raises(InputError, match="measure = 'bias': needs the data set mem"):
@@ -180,7 +174,7 @@ def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs: lis
     [("[[11, 12]]", "[[11, 13]]"), ("[40, 44]", "[41, 45]"), ("[40, 44]", "[40, 45]")],
     ids=["held-out combinations", "first key", "gaps between keys"],
 )
-def test_tasks_that_differ_in_anything_are_told_apart(old: str, new: str, tmp_path: Path) -> None:
+def test_tasks_that_differ_in_anything_are_told_apart(old, new, tmp_path):
     """Or their runs would be pooled in one cell."""
     configs = []
     for text in (toy_text(), toy_text().replace(old, new)):
@@ -190,7 +184,7 @@ def test_tasks_that_differ_in_anything_are_told_apart(old: str, new: str, tmp_pa
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path: Path, cli: Cli) -> None:
+def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path, cli):
     members = load_sweep(write_toy(tmp_path)).members
     some = [name for name, member in members.items() if member.init_rate == 0.8]
     train_members([members[name] for name in some], [tmp_path / name for name in some])

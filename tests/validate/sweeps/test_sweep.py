@@ -1,7 +1,5 @@
 """A sweep in one process: its axes, what is done and what is left, and the table of all of it."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from unittest.mock import Mock
@@ -10,14 +8,13 @@ import pytest
 
 from sim import MemberConfig, Run, RunConfig, train_members
 from sim.runs.table import csv_text
-from tests.conftest import Cli
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
 from validate.sweeps import load_sweep, plan_of, records_of, run_name, run_sweep
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(tmp_path_factory):
     """A folder with the toy sweep, of which nothing was there before but one run."""
     out = tmp_path_factory.mktemp("sweep")
     sweep = load_sweep(write_toy(out))
@@ -29,7 +26,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) -> None:
+def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out):
     before = {file: file.stat().st_mtime_ns for file in out.glob("*/provenance.json")}
     assert len(before) == 8
     assert run_sweep(load_sweep(out / "toy.toml"), out).left == []
@@ -39,16 +36,14 @@ def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) ->
     write_toy(out)
 
 
-def test_the_command_trains_with_the_kernels_that_are_asked_for(
-    here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_the_command_trains_with_the_kernels_that_are_asked_for(here, monkeypatch, cli):
     monkeypatch.setattr("validate.sweeps.run_sweep", ran := Mock())
     for options in ([], ["--kernels", "compiled"]):
         cli("sweep", str(write_toy(here)), "--out", "out", *options)
     assert [call.args[2].kernels for call in ran.call_args_list] == ["auto", "compiled"]
 
 
-def test_the_table_has_every_number_of_every_run(out: Path) -> None:
+def test_the_table_has_every_number_of_every_run(out):
     plan = plan_of(load_sweep(out / "toy.toml"), out)
     rows = list(csv.DictReader(csv_text(records_of(plan)).splitlines()))
     assert list(rows[0]) == [
@@ -69,7 +64,7 @@ def test_the_table_has_every_number_of_every_run(out: Path) -> None:
         assert own == {}
 
 
-def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
+def test_the_command_says_what_it_would_do(out, cli):
     file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
     said = cli("sweep", str(file), "--out", str(out), "--dry-run", "--json").json()
     assert (said["runs_left"], said["steps_left"]) == (4, 4 * 2 * 8)
@@ -84,7 +79,7 @@ def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
     (out / "table.csv").unlink()
 
 
-def test_a_sweep_without_a_map_ends_well(out: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_without_a_map_ends_well(out, cli, monkeypatch):
     error = InputError("data_set", "rsn_test", "unknown data set", "choose another")
     monkeypatch.setattr("validate.commands.sweep.show", Mock(side_effect=error))
     said = cli("sweep", str(out / "toy.toml"), "--out", str(out))
@@ -97,7 +92,7 @@ def members(folder: Path, axes: str) -> list[MemberConfig]:
     return list(load_sweep(write_toy(folder, axes=axes)).members.values())
 
 
-def test_zipped_axes_go_together(tmp_path: Path) -> None:
+def test_zipped_axes_go_together(tmp_path):
     file = write_toy(tmp_path, axes="gamma = [0.4, 0.5]\nlearning_rate = [1e-3, 2e-3]\nseed = [3, 4]")
     file.write_text('combine = "zip"\n' + file.read_text())
     found = load_sweep(file).members.values()
@@ -110,7 +105,7 @@ def test_zipped_axes_go_together(tmp_path: Path) -> None:
         load_sweep(file)
 
 
-def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
+def test_q_and_the_number_of_keys_change_the_task(tmp_path):
     axes = '"task.keys" = ["40..41"]\nq = [2, 3]\nN_Z = [3, 5]\n"task.vocab_size" = [90]'
     found = [m.build_task() for m in members(tmp_path, axes)[::4]]
     assert [(task.n_anchors, task.length) for task in found] == [(2, 3), (2, 3), (3, 4), (3, 4)]
@@ -135,7 +130,7 @@ def test_q_and_the_number_of_keys_change_the_task(tmp_path: Path) -> None:
         ("learning_rate = [-1.0]", "learning_rate"),
     ],
 )
-def test_axes_that_make_no_sense_are_refused_by_name(tmp_path: Path, axes: str, named: str) -> None:
+def test_axes_that_make_no_sense_are_refused_by_name(tmp_path, axes, named):
     with pytest.raises(InputError, match=named):
         members(tmp_path, axes)
 
@@ -150,14 +145,14 @@ def test_axes_that_make_no_sense_are_refused_by_name(tmp_path: Path, axes: str, 
         ("[model]", '[task.mappings]\nrule = "sum"\n[model]', r"write \[\[mappings\]\]"),
     ],
 )
-def test_axes_of_the_task_need_a_task(tmp_path: Path, old: str, new: str, named: str) -> None:
+def test_axes_of_the_task_need_a_task(tmp_path, old, new, named):
     file = write_toy(tmp_path, axes="q = [2, 3]\nN_Z = [1, 2]")
     file.write_text(file.read_text().replace(old, new, 1))
     with pytest.raises(InputError, match=named):
         load_sweep(file)
 
 
-def test_a_runs_name_is_that_of_its_configuration(tmp_path: Path) -> None:
+def test_a_runs_name_is_that_of_its_configuration(tmp_path):
     (first, *_), again = members(tmp_path, "d_m = [8]"), members(tmp_path, "d_m = [8]")[0]
     assert run_name(first) == run_name(again)
     one, other = (RunConfig(model={"kind": kind}).members()[0] for kind in ("transformer", "one-layer"))
