@@ -14,30 +14,21 @@ from theory import AdamSettings, InputError, LearningCurves, Task, predict_learn
 from theory.flows.mean_training import MOST_GRADIENTS
 from validate.commands.predict import Options
 from validate.judge.agreement import r_squared
-from validate.judge.measures.learning_times import (
-    GUESSES,
-    Kept,
-    Time,
-    best_guess,
-    explained,
-    matched_error,
-    one_sided,
-    times_of,
-)
+from validate.judge.measures import learning_times
 from validate.predict.learning import bias_sentences, predict_for, time_rows
 
-MEAN, INVERSE, LINEAR = GUESSES
+MEAN, INVERSE, LINEAR = learning_times.GUESSES
 
 
-def time(observed: float, predicted: float, **changed: object) -> Time:
-    made = Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
+def time(observed: float, predicted: float, **changed: object) -> learning_times.Time:
+    made = learning_times.Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def kept(half: dict[str, float], rate: float = 1e-4) -> Kept:
+def kept(half: dict[str, float], rate: float = 1e-4) -> learning_times.Kept:
     steps = np.arange(0, 1_000_001, 100)
     accuracy = {name: np.clip(0.5 * steps / at, 0, 1)[None] for name, at in half.items()}
-    return Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
+    return learning_times.Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
 
 
 def test_r_squared_against_numbers_worked_by_hand():
@@ -53,7 +44,7 @@ def test_times_are_steps_on_both_sides():
     accuracy = {"mem": [0.0] * 11, "rsn_train": ramp(4), "rsn_test": ramp(8)}
     observed = run(0.8, 0, accuracy, learning_rate=1e-2)
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1e5}, rate=1e-2)
-    mem, train, test = times_of(observed, [kept({}), prediction])
+    mem, train, test = learning_times.times_of(observed, [kept({}), prediction])
     assert mem.observed == math.inf
     assert 2**mem.predicted == pytest.approx(300)
     assert 2**train.observed == pytest.approx(400)
@@ -61,15 +52,15 @@ def test_times_are_steps_on_both_sides():
     assert 2**test.observed == pytest.approx(800)
     assert test.predicted == math.inf
     assert 2**test.end == 1000
-    assert times_of(observed, [kept({})]) == []
+    assert learning_times.times_of(observed, [kept({})]) == []
 
 
 def test_what_one_side_lacks_is_counted_and_enters_with_the_end():
     times = [time(1, 1), time(2, 2), time(6, math.inf, end=5.0), time(math.inf, 4)]
-    assert one_sided(times) == pytest.approx(2 / 4)
-    assert one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
-    assert explained(times) == pytest.approx(r_squared([1, 2, 6], [1, 2, 5]))
-    assert math.isnan(one_sided([]))
+    assert learning_times.one_sided(times) == pytest.approx(2 / 4)
+    assert learning_times.one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
+    assert learning_times.explained(times) == pytest.approx(r_squared([1, 2, 6], [1, 2, 5]))
+    assert math.isnan(learning_times.one_sided([]))
 
 
 def test_a_guess_has_not_seen_its_own_setting():
@@ -88,15 +79,15 @@ def test_a_guess_that_is_right_explains_everything():
         for gamma in (0.3, 0.5, 0.8)
     ]
     assert LINEAR.explained(linear) == pytest.approx(1.0)
-    assert best_guess(linear) == pytest.approx(1.0)
+    assert learning_times.best_guess(linear) == pytest.approx(1.0)
     assert INVERSE.explained(linear) < 0.9
 
 
 def test_matched_accuracy_is_read_from_the_prediction():
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
     observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(5)})
-    assert matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
-    assert math.isnan(matched_error(observed, [], 0.5))
+    assert learning_times.matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
+    assert math.isnan(learning_times.matched_error(observed, [], 0.5))
 
 
 def test_a_training_that_is_not_predicted_is_refused():

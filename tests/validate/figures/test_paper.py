@@ -14,14 +14,7 @@ from sim import ModelSection, train
 from sim.config.run import make_member_config, make_run_config
 from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import (
-    PROVENANCE,
-    RANGES,
-    drawn,
-    make_observations,
-    several,
-    several_language,
-)
+from tests.validate.figures import synthetic
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
@@ -38,7 +31,7 @@ NUMBERS = sorted(FIGURES)
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number):
-    sheet = drawn(number)
+    sheet = synthetic.drawn(number)
     assert sheet.figure_ is not None
     assert sheet.name.startswith(f"fig{number:02d}_")
     for part, row, axes in zip(sheet.figure_.subfigs, sheet.rows, sheet.axes_, strict=True):
@@ -82,7 +75,7 @@ def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number):
 
 
 def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are():
-    run, rates = make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
+    run, rates = synthetic.make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
     runs = [replace(run, config=run.config.model_copy(update={"init_rate": rate})) for rate in rates]
     rows = FIGURES[17].sheet(runs).rows
     assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
@@ -91,7 +84,7 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
 
 
 def test_a_single_singular_value_stands_out():
-    run = make_observations()
+    run = synthetic.make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
     assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
 
@@ -113,7 +106,7 @@ def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
     ids=["two anchors each", "one key", "memory alone", "a rule alone", "an anchor never seen"],
 )
 def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model, task):
-    runs = [make_observations(model, gamma, task=RANGES | task) for gamma in (0.3, 0.8)]
+    runs = [synthetic.make_observations(model, gamma, task=synthetic.RANGES | task) for gamma in (0.3, 0.8)]
     for figure in FIGURES.values():
         try:
             sheet = figure.sheet(runs)
@@ -144,7 +137,7 @@ class Own(ModelSection):
 def test_the_matrices_of_a_model_of_ones_own_have_their_names():
     runs = []
     for gamma in (0.3, 0.8):
-        run = make_observations("emb-mlp", gamma)
+        run = synthetic.make_observations("emb-mlp", gamma)
         arrays = {name.replace("/W", "/body.W"): array for name, array in run.arrays.items()}
         runs.append(replace(run, config=run.config.model_copy(update={"model": Own()}), arrays=arrays))
     sheet = FIGURES[13].sheet(runs)
@@ -155,7 +148,7 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names():
 
 
 def test_matrices_that_are_left_out_are_counted():
-    runs = several()
+    runs = synthetic.several()
     names = [f"{kind}/{{}}.W_Q" for kind in ("singular", "effective_rank")]
     for i, run in enumerate(runs):
         more = {name.format(layer): run.arrays[name.format(0)] for name in names for layer in (2, 10)}
@@ -166,7 +159,7 @@ def test_matrices_that_are_left_out_are_counted():
 
 
 def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch():
-    short, whole = (make_observations(gamma=gamma) for gamma in (0.3, 0.8))
+    short, whole = (synthetic.make_observations(gamma=gamma) for gamma in (0.3, 0.8))
     row = FIGURES[12].sheet([short.until(3), whole]).rows[-1]
     for panel in row.panels:
         assert isinstance(panel, Curves)
@@ -174,7 +167,7 @@ def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch():
 
 
 def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
-    runs = several_language()
+    runs = synthetic.several_language()
     other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
     runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
     for panel in FIGURES[7].sheet(runs).rows[0].panels:
@@ -191,7 +184,7 @@ def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, e
         {"epoch": e, "step": per_epoch * e, "sum_learning_rate": 1e-4 * e, "loss": parts, "accuracy": parts}
         for e in epochs
     ]
-    sheet = FIGURES[3].sheet([Observations(config, dict(PROVENANCE), lines, epochs, {})])
+    sheet = FIGURES[3].sheet([Observations(config, dict(synthetic.PROVENANCE), lines, epochs, {})])
     (panel,) = sheet.rows[0].panels
     assert isinstance(panel, Curves)
     drawn_too = per_epoch == 198 or epochs == (0,)
@@ -200,13 +193,13 @@ def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, e
 
 
 def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start():
-    sheet = FIGURES[8].sheet([make_observations("emb-mlp", task=RANGES).until(0)])
+    sheet = FIGURES[8].sheet([synthetic.make_observations("emb-mlp", task=synthetic.RANGES).until(0)])
     assert "outputs at epoch 0" in sheet.rows[0].title
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])
 def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number, tmp_path):
-    (first,), (again,) = (drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
+    (first,), (again,) = (synthetic.drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
     assert first.stat().st_size > 5000
     assert first.read_bytes() == again.read_bytes()
 
@@ -228,7 +221,7 @@ def test_what_is_kept_has_all_that_a_figure_shows(number):
 
 def test_the_early_epoch_is_that_of_the_answer_and_the_claims():
     """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
-    first, second = (make_observations("emb-mlp", seed=s) for s in (0, 1))
+    first, second = (synthetic.make_observations("emb-mlp", seed=s) for s in (0, 1))
     (setting,) = group_runs([first, second])
     assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
     for line in second.metrics:
@@ -248,7 +241,7 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims():
 )
 def test_runs_that_cannot_make_a_figure_are_refused(number, given, problem):
     with pytest.raises(InputError, match=problem):
-        draw_figure(number, several(given) if given else [])
+        draw_figure(number, synthetic.several(given) if given else [])
 
 
 # --- the command -------------------------------------------------------------------------------------------
@@ -258,7 +251,7 @@ def test_runs_that_cannot_make_a_figure_are_refused(number, given, problem):
 def test_missing_studies_name_the_command(cli, monkeypatch, tmp_path):
     def read(study):
         if study == "emb-mlp":
-            return several("emb-mlp")
+            return synthetic.several("emb-mlp")
         raise NoRunsError("study", study, "no runs", f"make them: anchorflow study {study} --run --keep")
 
     damaged = Mock(side_effect=InputError("kept observations", "x", "is not what was kept", "restore it"))
@@ -315,6 +308,6 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, 
     assert list(FIGURES) == sorted(FIGURES)
     for number in NUMBERS:
         del FIGURES[number]
-    ((report_figure,), missing) = paper_figures(several("emb-mlp"))
+    ((report_figure,), missing) = paper_figures(synthetic.several("emb-mlp"))
     assert not missing
     assert report_figure.title.startswith("Fig. 101: ")

@@ -17,12 +17,12 @@ Make = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Train one run of a model; keywords are training options except for the task and the seed."""
+    """Train one run of a model; keywords are training options except for the task."""
 
-    def build(model: dict[str, Any], task: Any = TASK, seed: int = 0, **options: Any) -> Run:
+    def build(model: dict[str, Any], task: Any = TASK, **options: Any) -> Run:
         data = {"source": "draw", "n_sequences": 50 * 25 if task is TASK else 400}
         training = {"epochs": 2, "batch_size": 32, "snapshot_epochs": [1], "snapshot_tensors": "all"}
-        own = {"task": task, "model": model, "seeds": [seed], "init_rates": [0.5], "data": data}
+        own = {"task": task, "model": model, "seeds": [0], "init_rates": [0.5], "data": data}
         return train(small(**own, **(training | options)), tmp_path_factory.mktemp("run"))[0]
 
     return build

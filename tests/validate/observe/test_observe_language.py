@@ -2,13 +2,12 @@
 
 import contextlib
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import entropy
 
 from sim import make_run_config, prontoqa_questions, train
-from sim.config.run import RunConfig
 from sim.data.corpus import Corpus
 from sim.data.language import END
 from tests.toy_text import toy_documents
@@ -24,37 +23,26 @@ from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
 
 
-def tiny_config(folder: Path) -> RunConfig:
-    """Write two corpora into a folder and return a configuration for them: two γ, two seeds, seconds."""
+@pytest.fixture(scope="module")
+def language_runs(tmp_path_factory):
+    """Runs at two γ and two seeds on questions and on the toy text, which take seconds."""
+    folder = tmp_path_factory.mktemp("language")
     (folder / "questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(60)))
     (folder / "toy.txt").write_text("\n".join(toy_documents(60)))
     corpora = [
         {"name": name, "files": [str(folder / f"{name}.txt")], "documents": "line"}
         for name in ("questions", "toy")
     ]
-    return make_run_config(
-        {
-            "task": {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80},
-            "model": {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16},
-            "init_rates": [0.3, 0.8],
-            "seeds": [0, 1],
-            "training": {
-                "epochs": 4,
-                "batch_size": 10,
-                "learning_rate": 3e-3,
-                "evaluate_every": 1,
-                "snapshot_epochs": [1, 2],
-                "checkpoint_every": 4,
-            },
-        }
-    )
-
-
-@pytest.fixture(scope="module")
-def language_runs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("language")
+    training = {"epochs": 4, "batch_size": 10, "learning_rate": 3e-3, "evaluate_every": 1}
+    config = {
+        "task": {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80},
+        "model": {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16},
+        "init_rates": [0.3, 0.8],
+        "seeds": [0, 1],
+        "training": training | {"snapshot_epochs": [1, 2]},
+    }
     with contextlib.chdir(folder):
-        return train(tiny_config(folder), folder / "runs")
+        return train(make_run_config(config), folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -63,17 +51,14 @@ def observed(language_runs):
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(language_runs, observed):
-    """By plain sums over the pairs; a model that knows pairs cannot be worse than one that knows tokens."""
+    """By the chain rule of entropies; a model that knows pairs cannot be worse than one that knows tokens."""
     for name, corpus in language_runs[0].corpora().items():
         counts = corpus_counts(corpus, corpus.vocab_size)
-        labels, pairs = counts.labels / counts.n_pairs, counts.pairs.toarray() / counts.n_pairs
-        known = pairs / pairs.sum(
-            axis=1, keepdims=True, where=pairs.sum(axis=1, keepdims=True) > 0, initial=1e-300
-        )
-        unigram = -sum(p * np.log(p) for p in labels if p > 0)
-        bigram = -sum(p * np.log(q) for p, q in zip(pairs.ravel(), known.ravel(), strict=True) if p > 0)
+        pairs = counts.pairs.toarray()
+        tokens = entropy(counts.labels)
+        bigram = entropy(pairs.ravel()) - entropy(pairs.sum(axis=1))
         found = observed[0].array(f"entropy/{name}")
-        assert found == pytest.approx([unigram, bigram], rel=1e-9)
+        assert found == pytest.approx([tokens, bigram], rel=1e-9)
         assert found[1] < found[0]
         assert language.entropy(observed[0], name, "pairs") == found[1]
 
@@ -84,14 +69,12 @@ def test_cosines_are_the_embedding_s(language_runs, observed):
     often = [t for t in np.argsort(-corpus.counts, kind="stable") if corpus.counts[t]]
     words = [t for t in often if corpus.words[t] not in (END, "<other>")]
     embedding = run.embedding(2)
-    unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
-    shown = unit[words[:40]]
-    np.testing.assert_allclose(found.at("cosine/toy", 2), shown @ shown.T, atol=1e-12)
-    less = embedding[words[:40]] - embedding[words[:40]].mean(axis=0)
-    less /= np.linalg.norm(less, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.at("cosine/centred/toy", 2), less @ less.T, atol=1e-9)
-    every = unit[words] @ unit[words].T
-    assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(off_diagonal(every).mean())
+    shown = embedding[words[:40]]
+    np.testing.assert_allclose(found.at("cosine/toy", 2), cosine_matrix(shown), atol=1e-12)
+    centred = cosine_matrix(shown - shown.mean(axis=0))
+    np.testing.assert_allclose(found.at("cosine/centred/toy", 2), centred, atol=1e-9)
+    mean = off_diagonal(cosine_matrix(embedding[words])).mean()
+    assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(mean)
     assert found.at("cosine/questions", 2).shape == (40, 40)
 
 
@@ -107,9 +90,7 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(language_ru
     assert (abs(np.log(ratios)) <= np.log(1.25) + 1e-12).all()
     means = {}
     for name, own in tokens.items():
-        rows = run.embedding(2)[own]
-        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        means[name] = off_diagonal(unit @ unit.T).mean()
+        means[name] = off_diagonal(cosine_matrix(run.embedding(2)[own])).mean()
         assert float(found.at(f"mean_cosine_matched/{name}", 2)) == pytest.approx(means[name])
     contrast = language.cosine_contrast(soon_learned(found), matched=True)
     assert contrast == pytest.approx(means["toy"] - means["questions"])

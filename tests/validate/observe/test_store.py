@@ -23,8 +23,8 @@ from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_
 from validate.observe.store import Checksums, kept_file
 
 
-def _kept(observations: Observations, folder: Path, study: str = "mine", variant: str | None = None) -> Path:
-    file = kept_file(study, variant, observations.config, folder)
+def _kept(observations: Observations, folder: Path, variant: str | None = None) -> Path:
+    file = kept_file("mine", variant, observations.config, folder)
     write_kept(observations, file)
     return file
 

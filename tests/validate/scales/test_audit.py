@@ -22,8 +22,8 @@ WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
 
 
-def model(width: int = WIDTH) -> Language:
-    made = Language(VOCAB, width)
+def model() -> Language:
+    made = Language(VOCAB, WIDTH)
     initialise_(made, RATE)
     return made
 
