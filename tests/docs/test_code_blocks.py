@@ -31,7 +31,7 @@ OWN_TEST = {"README.md", *(f"docs/{page}.md" for page in (*FOLLOWED, *HERE))}
 OTHERS = [page for page in PAGES if blocks(page, "python") and page not in OWN_TEST]
 
 
-def execute(page: str) -> None:
+def execute(page):
     exec(compile("\n".join(blocks(page, "python")), page, "exec"), {"__name__": "page"})
 
 
@@ -110,7 +110,7 @@ def test_its_own_matrices_and_keys_are_checked():
 EXAMPLE = blocks("README.md", "python")[0]
 
 
-def _printed(text: str) -> list[list[float]]:
+def _printed(text):
     """Return the row of predicted and the row of observed cosines."""
     return [[float(n) for n in re.findall(r"-?\d+\.\d*", line)] for line in text.strip().split("\n", 1)]
 

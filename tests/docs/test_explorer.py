@@ -96,7 +96,7 @@ def said():
     return found
 
 
-def as_task(described: dict[str, Any]) -> Task:
+def as_task(described):
     tables = {"lookup": Lookup(), "window": Window()}
     return Task(
         keys=range(described["keys"][0], described["keys"][1] + 1),

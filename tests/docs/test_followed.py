@@ -39,7 +39,7 @@ def test_the_tutorial(monkeypatch, capsys):
     assert Path("metrics.csv").read_text().startswith("run,model,init_rate,seed,")
 
 
-def numberless(text: str) -> str:
+def numberless(text):
     """Return a sentence without its estimates, which depend on the machine, and its snapshots' epochs."""
     return re.sub(r"-?\d\.\d\d|epochs? \d+( to \d+)?", "x", text)
 

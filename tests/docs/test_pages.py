@@ -7,7 +7,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,7 +31,7 @@ from validate.studies.study import load_study
 INLINE = re.compile(r"`anchorflow ([a-z][^`]*)`")
 
 
-def lines_of(page: str) -> list[list[str]]:
+def lines_of(page):
     """Return the words behind ``anchorflow``, of blocks and of the text."""
     console = "".join(blocks(page, "console")).replace("\\\n", " ").splitlines()
     shown = [line.removeprefix("$ anchorflow ") for line in console if line.startswith("$ anchorflow ")]
@@ -87,7 +86,7 @@ SLOW = {"train", "verdicts", "corpus", "theorems", "flows"}
 """Pages whose examples take a second or more."""
 
 
-def documented(text: str) -> list[str]:
+def documented(text):
     found, module = [], ""
     for current, name in DIRECTIVE.findall(text):
         if current:
@@ -129,13 +128,13 @@ CLAIM_PAGES = load_script("claim_pages")
 ENDPOINT = {"threshold": 0.5, "reason": "half"}
 
 
-def condition(setting: str, mean: float, study: str = "emb-mlp", **keys: Any) -> Condition:
+def condition(setting, mean, study="emb-mlp", **keys):
     what = keys.pop("what", "gap | at γ = 0.8")
     side = Side(what, lambda _: {seed: mean + 0.01 * seed for seed in (-1, 0, 1)}, Needs(study, (0.8,)))
     return Condition(what, (side,), setting=setting, **keys)
 
 
-def find(needs: Needs) -> Any:
+def find(needs):
     if needs.study == "none":
         raise MissingRunsError("no runs")
     return {}

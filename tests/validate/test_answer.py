@@ -10,7 +10,7 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import off_diagonal
 from validate.figures import Points
-from validate.judge.answer import Answer, answers, missing_command
+from validate.judge.answer import answers, missing_command
 from validate.judge.groups import Setting, group_runs
 from validate.predict.predictors import uniform_cosines
 from validate.report.picture import pair_kinds, picture
@@ -19,7 +19,7 @@ FOLLOWS, RANDOM = ["random", "distribution", "distribution"], ["random"] * 3
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
 
 
-def made(rate: float, kinds: list[str], seeds: tuple[int, ...] = (0, 1, 2), accuracy: Any = None) -> Setting:
+def made(rate, kinds, seeds=(0, 1, 2), accuracy=None):
     runs = []
     for seed in seeds:
         arrays = of_embeddings(kinds, seed)
@@ -40,7 +40,7 @@ def large():
     return made(0.3, RANDOM)
 
 
-def only(settings: list[Setting]) -> Answer:
+def only(settings):
     (answer,) = answers(settings)
     return answer
 

@@ -174,7 +174,7 @@ def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path
     assert "out = 'elsewhere'" in cli("train", "--resume", str(parts), "--out", "elsewhere", code=2).err
 
 
-def _stop(run: Path) -> None:
+def _stop(run):
     """Leave of a complete run what one has that was killed in its last epoch."""
     (run / "snapshots" / "epoch_000002.safetensors").unlink()
     max((run / "checkpoints").iterdir()).unlink()

@@ -1,7 +1,5 @@
 """Comparisons: measures against SciPy, predictors against their definitions, groups and settings."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,10 +11,9 @@ import theory
 from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
-from theory.arrays import FloatArray
 from validate.judge import compare
 from validate.judge.ranking import STEPS, ranking, rung_distances
-from validate.observe import Observations, observe
+from validate.observe import observe
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, uniform_cosines
 
@@ -120,7 +117,7 @@ def test_every_number_stands_under_the_name_of_its_measure(small):
         assert found.rmse.n == len(small.runs)
 
 
-def _frozen(observed: Observations, epoch: int) -> FloatArray:
+def _frozen(observed, epoch):
     """Return the embedding of the frozen flow: the same initial weights, held fixed."""
     run = _run(observed)
     return theory.frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
@@ -136,7 +133,7 @@ def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small):
         assert all(s.largest.mean >= s.rmse.mean for s in steps)
 
 
-def _run(observed: Observations) -> Run:
+def _run(observed):
     assert observed.path is not None
     return Run.open(observed.path)
 
@@ -155,7 +152,7 @@ def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path):
     assert min(errors[-1]["rmse"] for errors in of_adamw) > 10 * largest
 
 
-def _frozen_errors(run: Run) -> list[dict[str, Any]]:
+def _frozen_errors(run):
     tokens = run.task.anchors
     frozen = next(p for p in PREDICTORS if p.name == "frozen flow")
     observed = observe(run)

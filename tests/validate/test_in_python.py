@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,7 +90,7 @@ def kept_folder(runs, tmp_path_factory):
     return folder / "tiny"
 
 
-def _errors(rows: Any) -> list[float]:
+def _errors(rows):
     """Return the distances of predicted and observed cosines; ranks may turn where cosines are rounded."""
     return [row.estimate.mean for row in rows if row.measure in ("rmse", "largest_error")]
 

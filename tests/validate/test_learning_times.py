@@ -20,12 +20,12 @@ from validate.predict.learning import bias_sentences, predict_for, time_rows
 MEAN, INVERSE, LINEAR = learning_times.GUESSES
 
 
-def time(observed: float, predicted: float, **changed: object) -> learning_times.Time:
+def time(observed, predicted, **changed):
     made = learning_times.Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def kept(half: dict[str, float], rate: float = 1e-4) -> learning_times.Kept:
+def kept(half, rate=1e-4):
     steps = np.arange(0, 1_000_001, 100)
     accuracy = {name: np.clip(0.5 * steps / at, 0, 1)[None] for name, at in half.items()}
     return learning_times.Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))

@@ -135,12 +135,12 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def function(z: int, a: tuple[int, ...]) -> int:
+def function(z, a):
     """Be the same rule in Python; tests/theory/test_rules.py has those of other kinds."""
     return (a[0] ** 3 - 2 * z * SHIFTS[a[1]] + 5) % 53
 
 
-def python_task() -> Task:
+def python_task():
     memory = Task.from_toml(TEXT.format(rule='rule = "sum"')).mapping_of(6)
     assert memory is not None
     return Task(

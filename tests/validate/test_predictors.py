@@ -2,7 +2,6 @@
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from itertools import product
 from math import comb
 
@@ -15,7 +14,6 @@ from sim.config.task_files import as_task
 from sim.data.dataset import build_dataset
 from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
-from theory.arrays import FloatArray
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
@@ -57,7 +55,7 @@ def test_eq_14_speaks_of_sums_alone(rule, summed):
     assert ("fig5cd_geometry_own" in prediction.figures()) is summed
 
 
-def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:
+def by_hand(matrix, tokens, distance):
     found = [
         matrix[i, j]
         for i, j in itertools.combinations(range(len(tokens)), 2)
@@ -125,12 +123,12 @@ def test_one_data_set_is_the_mean_over_drawn_tables():
     assert 0 < errors[:3, 3:].max() < 0.02
 
 
-def scaled(inner: FloatArray) -> FloatArray:
+def scaled(inner):
     norms = np.sqrt(np.diagonal(inner))
     return np.asarray(inner / norms[:, None] / norms)
 
 
-def parity(few: int) -> Task:
+def parity(few):
     """Return a task in which every anchor has the labels of the keys, and a table with a few anchors."""
     rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
     mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 10 + few), Lookup(20, 27), "few")]
@@ -165,7 +163,7 @@ EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2}
 RULE, BLIND = "(key + 5 * a1 + 3 * a2 * a3) % 37", "key + a1 * a2 * a3 % 5"
 
 
-def counted(sequences: Sequence[Sequence[int]], labels: Sequence[int]) -> float:
+def counted(sequences, labels):
     """Return the best accuracy that sees each sequence as a bag of tokens."""
     seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     for sequence, label in zip(sequences, labels, strict=True):
@@ -173,7 +171,7 @@ def counted(sequences: Sequence[Sequence[int]], labels: Sequence[int]) -> float:
     return sum(max(counts.values()) for counts in seen.values()) / len(labels)
 
 
-def best_accuracy(task: Task, seed: int) -> float:
+def best_accuracy(task, seed):
     """Return the best memory accuracy on one draw of the tables."""
     population = theory.enumerate_population(task)
     labels = theory.labels_of(task, population, theory.draw_tables(task, np.random.default_rng(seed)))
@@ -181,7 +179,7 @@ def best_accuracy(task: Task, seed: int) -> float:
     return counted(population.sequences[table].tolist(), labels[table].tolist())
 
 
-def ordered(label: str) -> Task:
+def ordered(label):
     """Return a task with three anchors, a rule of which two combinations are held out, and a table."""
     own = Mapping((1, 2, 3), Expression(label), "own", [(1, 2, 3), (3, 3, 1)])
     mappings = [own, Mapping((5, 6), Lookup(), "memory")]

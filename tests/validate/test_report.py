@@ -21,7 +21,7 @@ from validate import ledger
 from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
 from validate.judge.given import judge_demo
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import group_runs
 from validate.judge.stats import over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import uniform_cosines
@@ -196,7 +196,7 @@ def test_a_report_without_figures_can_be_written(settings, tmp_path):
     assert "<figure" not in page.read_text()
 
 
-def _bare(settings: list[Setting], title: str = "bare", **parts: object) -> Report:
+def _bare(settings, title="bare", **parts):
     """Return a report without rows or figures, which costs nothing to draw."""
     return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]
 

@@ -31,7 +31,7 @@ rule = "lookup"
 """40 keys with 13^5 combinations: 14.9 million pairs."""
 
 
-def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
+def small(label="(key * min(a1, a2)) // 3 % 97"):
     """Return a task that can be counted: what is sampled of it can be compared."""
     mappings = [
         Mapping(range(1, 8), Expression(label), "own", [(1, 2)]),
@@ -40,7 +40,7 @@ def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
     return Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
 
 
-def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int) -> list[Prediction]:
+def sampled(task, monkeypatch, n_samples, seeds):
     """Predict with a limit so low that even a small task has to be sampled."""
     _labels.cache_clear()
     with monkeypatch.context() as lowered:

@@ -13,7 +13,7 @@ import pytest
 import theory
 from sim import Corpus, build_corpus
 from tests.validate.conftest import Page
-from theory import EmbMLPParameters, SampledValue, Task, Trajectory
+from theory import EmbMLPParameters, SampledValue, Task
 from theory.display import Shown
 from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
 from validate.judge.condition import Side
@@ -27,11 +27,11 @@ START = EmbMLPParameters.draw(6, d_m=4, d_f=5, init_rate=0.8, rng=np.random.defa
 TIMES = np.linspace(0.0, 1.0, 30)
 
 
-def numbers(text: str) -> set[str]:
+def numbers(text):
     return set(re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", text))
 
 
-def page_of(value: Any) -> str:
+def page_of(value):
     """Return the text of what a notebook shows, after a look that its tags close and none is a name's."""
     shown: str = value._repr_html_()
     assert Page(shown).open == []
@@ -39,7 +39,7 @@ def page_of(value: Any) -> str:
     return html.unescape(re.sub(r"<[^>]*>", " ", shown))
 
 
-def check(value: Any) -> str:
+def check(value):
     """Return the text of a result in a notebook, which has every number of its line and of its print."""
     assert isinstance(value, Shown)
     assert "\n" not in repr(value)
@@ -50,33 +50,33 @@ def check(value: Any) -> str:
     return text
 
 
-def trajectory(name: str) -> Trajectory:
+def trajectory(name):
     flow = theory.frozen_flow(C, START, TIMES)
     return dataclasses.replace(flow, losses={name: np.linspace(2.0, 1.0, 30)}, blow_up=1.5)
 
 
-def curves(name: str) -> theory.LearningCurves:
+def curves(name):
     known, loss = np.array([[0.0, 1.0], [0.0, 0.5]]), np.array([[2.0, 0.125], [2.0, 0.375]])
     return theory.LearningCurves(np.array([0, 8]), {name: known}, {name: loss}, 4)
 
 
-def words(name: str) -> CorpusPrediction:
+def words(name):
     corpus = build_corpus(["a b c a", "b a c"] * 30)
     renamed = Corpus(corpus.tokens, corpus.ends, tuple(name if w == "a" else w for w in corpus.words))
     return CorpusPrediction.of(renamed, words=[name, "b"], top=2)
 
 
-def claim(name: str) -> Claim:
+def claim(name):
     asked = Condition(f"share of {name}", (Side(name, lambda runs: {}),), threshold=0.25)
     return Claim(name, f"{name} is large.", (asked, dataclasses.replace(asked, role="shown")), number=7)
 
 
-def outcome(name: str, missing: str = "") -> Outcome:
+def outcome(name, missing=""):
     own = claim(name)
     return Outcome(own, own.conditions[0], (0.45, 0.5, 0.55), missing=missing)
 
 
-def state(name: str) -> MemberState:
+def state(name):
     member = members_of(load_study("emb-mlp"), Path(name))[0]
     return MemberState(member, "complete", kept=True, seconds=12.0, made_by="0123456789 with changes")
 

@@ -60,7 +60,7 @@ def trained(tmp_path_factory):
     return folder
 
 
-def _edited(folder: Path, *changes: tuple[str, str]) -> studies.Study:
+def _edited(folder, *changes):
     text = TINY
     for old, new in changes:
         assert old in text

@@ -27,7 +27,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def _epochs(n: int) -> list[str]:
+def _epochs(n):
     return ["train", "tiny.toml", "--out", "runs", "--workers", "1", "--training.epochs", str(n)]
 
 
@@ -105,7 +105,7 @@ ROWS = [
 ]
 
 
-def _stream(monkeypatch: pytest.MonkeyPatch, columns: int | None, term: str = "xterm") -> io.StringIO:
+def _stream(monkeypatch, columns, term="xterm"):
     """Print into a terminal of so many columns, or into a pipe for None."""
     for name in ("COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -117,13 +117,13 @@ def _stream(monkeypatch: pytest.MonkeyPatch, columns: int | None, term: str = "x
     return stream
 
 
-def _printed(monkeypatch: pytest.MonkeyPatch, columns: int | None, spare: tuple[str, ...] = ()) -> str:
+def _printed(monkeypatch, columns, spare=()):
     stream = _stream(monkeypatch, columns)
     print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
     return stream.getvalue()
 
 
-def _plain(text: str) -> list[str]:
+def _plain(text):
     return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
 
 

@@ -27,7 +27,7 @@ C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(CORPUS, V)))
 NOISE = np.random.default_rng(1).standard_normal((V, 40))
 
 
-def comparison(embedding: Any, corpus: Any = CORPUS, **settings: Any) -> Any:
+def comparison(embedding, corpus=CORPUS, **settings):
     settings = {"tokens": range(V), "predictors": ("bigram",)} | settings
     return compare_embedding(embedding, corpus, **settings).comparisons
 

@@ -18,13 +18,13 @@ from theory import InputError, Task, cosine_matrix, label_distribution, off_diag
 from validate import Recorder, compare_embedding
 
 
-def language() -> Language:
+def language():
     model = Language(V + 3, 16, 8)
     initialise_(model, 0.5)
     return model
 
 
-def train(model: nn.Module, recorder: Recorder, steps: int) -> None:
+def train(model, recorder, steps):
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
     tokens = torch.arange(7).expand(2, 7) % V
     for _ in range(steps):

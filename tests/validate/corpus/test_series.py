@@ -21,12 +21,12 @@ START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
 STEPS = (1, 10, 100, 1000)
 
 
-def embedding(step: int) -> np.ndarray:
+def embedding(step):
     """Rows of C Wᵀ grow with the step."""
     return np.asarray(START + step**0.5 * C @ W)
 
 
-def saved(folder: Path, matrices: dict[int, np.ndarray], readout: bool = False) -> list[Path]:
+def saved(folder, matrices, readout=False):
     files = []
     for step, matrix in matrices.items():
         file = folder / f"step{step}" / "model.safetensors"
@@ -44,7 +44,7 @@ class Counting(io.BytesIO):
 
     read_bytes = 0
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size=-1):
         part = super().read(size)
         self.read_bytes += len(part)
         return part

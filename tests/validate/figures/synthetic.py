@@ -169,13 +169,17 @@ def make_language_observations(gamma: float = 0.8, seed: int = 0) -> Observation
         }
     )
     rng = np.random.default_rng([seed, round(100 * gamma)])
+
+    def cosines() -> np.ndarray:
+        return cosine_matrix(rng.normal(size=(WORDS, 3)))
+
     arrays = {"entropy/prontoqa": np.array([2.0, 1.0]), "entropy/tinystories": np.array([3.0, 2.0])}
     for name in NAMES:
-        own = _cosines(rng)
+        own = cosines()
         for kind in ("predicted", "control"):
             for predictor in PREDICTORS:
                 for which in (name, f"centred/{name}"):
-                    arrays[f"{kind}/{predictor}/{which}"] = own if kind == "predicted" else _cosines(rng)
+                    arrays[f"{kind}/{predictor}/{which}"] = own if kind == "predicted" else cosines()
                 arrays[f"{kind}_mean/{predictor}/{name}"] = np.asarray(own.mean())
         for which in (name, f"centred/{name}"):
             arrays[f"cosine/{which}"] = np.stack([np.eye(WORDS), own, own])
@@ -192,12 +196,6 @@ def make_language_observations(gamma: float = 0.8, seed: int = 0) -> Observation
         for epoch in range(SHORT[-1] + 1)
     ]
     return Observations(config, dict(PROVENANCE), lines, SHORT, arrays)
-
-
-def _cosines(rng: np.random.Generator) -> np.ndarray:
-    rows = rng.normal(size=(WORDS, 3))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows @ rows.T
 
 
 def several_language(gammas: tuple[float, ...] = (0.3, 0.5, 0.8)) -> list[Observations]:

@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Literal
 from unittest.mock import Mock, patch
 
 import numpy as np
@@ -89,7 +89,7 @@ def test_a_single_singular_value_stands_out():
     assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
 
 
-def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
+def mapping(anchors, rule):
     return {"name": rule, "anchors": anchors, "rule": rule}
 
 
@@ -130,7 +130,7 @@ class Own(ModelSection):
     kind: Literal["own"] = "own"
     d_m: int = 16
 
-    def matrix_names(self) -> list[str]:
+    def matrix_names(self):
         return []
 
 

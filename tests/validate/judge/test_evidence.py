@@ -1,14 +1,12 @@
 """Which runs stand for a study: by name or by configuration, with what they lack and in what they differ."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sim.config.run import MemberConfig
 from theory import InputError
 from validate import GivenRuns, ledger
 from validate.judge.condition import LARGE, MORE, SMALL, Needs
@@ -23,7 +21,7 @@ MEMBERS = STUDY.members()
 RATES, SEEDS = STUDY.init_rates, STUDY.seeds
 
 
-def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list[Observations]:
+def observed(members, **changes):
     """Return runs of some members, in which keys of sections are changed."""
     runs = []
     for member in members:
@@ -95,7 +93,7 @@ class Stored(Evidence):
 
     runs: dict[str, list[Observations]] = field(default_factory=dict)
 
-    def _stored(self, study: str, variant: str) -> Sequence[Observations]:
+    def _stored(self, study, variant):
         if study not in self.runs:
             raise self.missing(study, variant, "no runs")
         return self.runs[study]

@@ -1,8 +1,6 @@
 """The flow beside P^s − u and another seed, at equal training accuracy."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +9,11 @@ from scipy.stats import linregress
 from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
 from sim.config.run import make_member_config
 from theory import InputError, cosine_matrix, off_diagonal
-from theory.arrays import FloatArray
 from theory.task.task import task_from_dict
 from validate.judge import flow
 from validate.judge.agreement import slope
 from validate.judge.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import group_runs
 from validate.observe.times import accuracy_at
 from validate.predict.predictors import UNIFORM, uniform_cosines
 
@@ -113,9 +110,7 @@ def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path):
         aligned(setting)
 
 
-def trained(
-    out: Path, task: dict[str, Any], training: TrainingConfig, seeds: tuple[int, ...] = (0,)
-) -> Setting:
+def trained(out, task, training, seeds=(0,)):
     """Train small networks from small weights."""
     model = EmbMLPConfig(d_m=32, d_f=48)
     config = RunConfig(task=task, init_rates=(0.8,), seeds=seeds, model=model, training=training)
@@ -128,5 +123,5 @@ def test_a_slope_is_that_of_a_line():
     assert np.isnan(slope(np.ones(5), x[:5]))
 
 
-def made(seed: int, n: int) -> FloatArray:
+def made(seed, n):
     return cosine_matrix(np.random.default_rng(seed).standard_normal((n, 4)))

@@ -19,7 +19,7 @@ from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagon
 from validate.judge.condition import SETTINGS_DATA
 from validate.judge.measures import measure_of
 from validate.judge.measures.geometry import MATRICES
-from validate.observe import Observations, tokens_of
+from validate.observe import tokens_of
 from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
 from validate.observe.times import first_epoch, last_epoch
@@ -39,7 +39,7 @@ LOSSES: dict[str, Any] = {
 }
 
 
-def random_run(rate: float = 0.8, seed: int = 0, **keys: Any) -> Observations:
+def random_run(rate=0.8, seed=0, **keys):
     """Return a run whose arrays are random, each epoch's its own."""
     rng = np.random.default_rng([seed, round(10 * rate)])
     n, L, d = len(TOKENS), TASK.length, 9
@@ -70,7 +70,7 @@ RUN = random_run()
 SEED = {("", 0.3): random_run(0.3), ("", 0.8): RUN}
 
 
-def cosines(tokens: Any, epoch: int = EARLY, r: Observations = RUN) -> np.ndarray[Any, Any]:
+def cosines(tokens, epoch=EARLY, r=RUN):
     """Return the pairs' cosines from the Gram matrix and the norms."""
     rows = [TASK.anchors.index(t) for t in tokens]
     columns = [TOKENS.index(t) for t in tokens]
@@ -78,20 +78,20 @@ def cosines(tokens: Any, epoch: int = EARLY, r: Observations = RUN) -> np.ndarra
     return off_diagonal(r.arrays["gram"][epoch][np.ix_(rows, columns)] / np.outer(norms, norms))
 
 
-def at(name: str, epoch: int = EARLY) -> np.ndarray[Any, Any]:
+def at(name, epoch=EARLY):
     return RUN.arrays[name][epoch]
 
 
-def apart(tokens: Any) -> np.ndarray[Any, Any]:
+def apart(tokens):
     return np.array([abs(a - b) for i, a in enumerate(tokens) for b in tokens[i + 1 :]], float)
 
 
-def predicted(tokens: Any) -> np.ndarray[Any, Any]:
+def predicted(tokens):
     rows = [label_distribution(TASK, s, held_out=True) - 1 / TASK.vocab_size for s in tokens]
     return off_diagonal(cosine_matrix(rows))
 
 
-def unexplained(guess: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> float:
+def unexplained(guess, observed):
     """Return 1 − r² of the best line, 1 for a guess that falls where the observation rises."""
     r = pearsonr(guess, observed).statistic
     return 1 - max(r, 0.0) ** 2

@@ -17,16 +17,16 @@ from validate.observe.bounds import Bound, magnitude, step_of
 Interval = tuple[float | None, float | None]
 
 
-def _ends(found: Any) -> Interval:
+def _ends(found):
     return found.low, found.high
 
 
-def _judged(values: Any, setting: str) -> Interval:
+def _judged(values, setting):
     (outcome,) = judged(condition(values.tolist(), setting=setting)).outcomes
     return _ends(outcome.estimate)
 
 
-def _band(values: Any) -> Interval:
+def _band(values):
     _, low, high = stats.band(np.column_stack([values, -values]))
     assert (low[1], high[1]) == pytest.approx((-high[0], -low[0]))
     return low[0], high[0]

@@ -3,7 +3,6 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +12,18 @@ from tests.validate.judge.synthetic import run
 from validate.judge import presentation
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side, by_seed
 from validate.judge.outcome import MissingRunsError
-from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
+from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 
 NEEDS = Needs("made-up", (0.8,))
 
 
-def condition(values: list[Value], threshold: float = 0.0, **keys: Any) -> Condition:
+def condition(values, threshold=0.0, **keys):
     side = Side("a measure", lambda _: dict(enumerate(values)), NEEDS)
     return Condition("a measure", (side,), threshold=threshold, **keys)
 
 
-def judged(*conditions: Condition, number: int = 0) -> Finding:
+def judged(*conditions, number=0):
     return judge_claim(Claim("name", "A statement.", conditions, number), lambda needs: {})
 
 

@@ -1,16 +1,14 @@
 """Observing whole runs: every array against NumPy loops over the run's own snapshots."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sim import Run
 from tests.sim.plain_transformer import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
-from validate.observe import Observations, Probe, draw_probe, kept, observe
+from validate.observe import draw_probe, kept, observe
 from validate.observe.observations import TIMELESS
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
@@ -22,12 +20,12 @@ ATTENTION = {
 HELD_OUT = {"held_out_deviations"}
 
 
-def _own(observations: Observations, *prefixes: str) -> set[str]:
+def _own(observations, *prefixes):
     """Return the names that begin with none of the prefixes."""
     return {name for name in observations.arrays if not name.startswith(prefixes)}
 
 
-def _forward(run: Run, epoch: int, probe: Probe, bare: bool = False) -> list[tuple[Any, dict[str, Any]]]:
+def _forward(run, epoch, probe, bare=False):
     """Run the plain NumPy Transformer on every sequence of the probe."""
     parameters = {name: a.astype(np.float64) for name, a in run.snapshot(epoch).items()}
     if bare:

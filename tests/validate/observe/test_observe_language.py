@@ -17,7 +17,7 @@ from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper import draw_figure
 from validate.judge.measures import language
-from validate.observe import Observations, observe
+from validate.observe import observe
 from validate.observe.language import SHOWN, _mean_cosine, cosines_of_gram, most_frequent
 from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
@@ -96,14 +96,14 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(language_ru
     assert contrast == pytest.approx(means["toy"] - means["questions"])
 
 
-def with_losses(run: Observations, first: list[float | None], second: list[float | None]) -> Observations:
+def with_losses(run, first, second):
     """Return a made-up run with these losses of its two corpora over the epochs."""
     losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
     metrics = [line | {"loss": loss} for line, loss in zip(run.metrics, losses, strict=True)]
     return dataclasses.replace(run, metrics=metrics)
 
 
-def soon_learned(run: Observations) -> Observations:
+def soon_learned(run):
     """Return a run with losses far below the entropies from epoch 2 on, which so few steps do not reach."""
     metrics = [
         line | {"loss": {name: loss / (1 if line["epoch"] < 2 else 3) for name, loss in line["loss"].items()}}

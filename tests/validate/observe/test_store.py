@@ -11,7 +11,6 @@ from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import (
     NoRunsError,
-    Observations,
     find_observations,
     kept,
     observe,
@@ -23,7 +22,7 @@ from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_
 from validate.observe.store import Checksums, kept_file
 
 
-def _kept(observations: Observations, folder: Path, variant: str | None = None) -> Path:
+def _kept(observations, folder, variant=None):
     file = kept_file("mine", variant, observations.config, folder)
     write_kept(observations, file)
     return file

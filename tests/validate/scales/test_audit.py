@@ -22,17 +22,17 @@ WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
 
 
-def model() -> Language:
+def model():
     made = Language(VOCAB, WIDTH)
     initialise_(made, RATE)
     return made
 
 
-def redraw(tensor: torch.Tensor, std: float) -> None:
+def redraw(tensor, std):
     nn.init.normal_(tensor, 0, std, torch.Generator().manual_seed(1))
 
 
-def uniform(tensor: torch.Tensor, half: float) -> None:
+def uniform(tensor, half):
     nn.init.uniform_(tensor, -half, half, torch.Generator().manual_seed(1))
 
 
@@ -180,11 +180,11 @@ def test_the_kurtosis_has_no_scale(scale):
 
 
 class Named(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x):
         out: torch.Tensor = self.out(self.norm(input=x))
         return out
 
@@ -208,7 +208,7 @@ def test_printing_and_json():
     assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
 
 
-def broken() -> nn.Module:
+def broken():
     module = nn.Linear(3, 2)
     nn.init.constant_(module.weight, math.nan)
     return module

@@ -49,11 +49,11 @@ def cluster():
             pytest.skip(f"no SLURM: {error}")
 
 
-def table(toy: Path, out: Path) -> str:
+def table(toy, out):
     return csv_text(records_of(plan_of(load_sweep(toy), out)))
 
 
-def kill_a_worker(out: Path) -> int:
+def kill_a_worker(out):
     """Kill a worker as soon as one has begun a run below a folder; return its process."""
     wait_for(lambda: holders(out))
     worker = holders(out)[0][1]
@@ -119,7 +119,7 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(engine, toy, se
     assert table(toy, tmp_path) == (tmp_path / "table.csv").read_text() == serial
 
 
-def queue() -> list[str]:
+def queue():
     line = ["squeue", "--noheader"]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ def runs(members):
     return [(config, [line(epoch, rng.uniform(size=6)) for epoch in (0, 1)]) for config in members.values()]
 
 
-def line(epoch: int, values: Any) -> dict[str, Any]:
+def line(epoch, values):
     loss, accuracy = (dict(zip(PARTS, map(float, part), strict=True)) for part in (values[:3], values[3:]))
     return {"epoch": epoch, "step": epoch, "sum_learning_rate": 1.0, "loss": loss, "accuracy": accuracy}
 

@@ -1,12 +1,11 @@
 """A sweep in one process: its axes, what is done and what is left, and the table of all of it."""
 
 import csv
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from sim import MemberConfig, Run, RunConfig, train_members
+from sim import Run, RunConfig, train_members
 from sim.runs.table import csv_text
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
@@ -88,7 +87,7 @@ def test_a_sweep_without_a_map_ends_well(out, cli, monkeypatch):
     (out / "table.csv").unlink()
 
 
-def members(folder: Path, axes: str) -> list[MemberConfig]:
+def members(folder, axes):
     return list(load_sweep(write_toy(folder, axes=axes)).members.values())
 
 
