@@ -41,13 +41,10 @@ def test_attention_is_read_as_the_engines_page_says():
     execute("docs/engine.md")
 
 
-@pytest.fixture
-def _mine(here):
+def test_runs_continue_and_become_a_table_as_the_pages_say(capsys):
     train(make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
-
-
-@pytest.mark.usefixtures("_mine")
-def test_runs_become_a_table_as_the_page_says(capsys):
+    (command,) = [block for block in blocks("docs/engine.md", "console") if "--resume" in block]
+    assert main(shlex.split(command)[2:]) == 0
     shown = "".join(blocks("docs/reference.md", "console")).splitlines()
     first, *_ = [line for line in shown if line.startswith("$ anchorflow table")]
     assert main(shlex.split(first)[2:]) == 0
@@ -56,12 +53,6 @@ def test_runs_become_a_table_as_the_page_says(capsys):
     capsys.readouterr()
     execute("docs/reference.md")
     assert capsys.readouterr().out.startswith("0.8 0 ")
-
-
-@pytest.mark.usefixtures("_mine")
-def test_runs_continue_as_the_page_says():
-    (command,) = [block for block in blocks("docs/engine.md", "console") if "--resume" in block]
-    assert main(shlex.split(command)[2:]) == 0
 
 
 def test_the_rule_of_ones_own_has_the_labels_of_its_expression(capsys):

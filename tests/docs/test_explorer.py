@@ -92,8 +92,7 @@ def said():
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def as_task(described):

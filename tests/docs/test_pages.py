@@ -98,14 +98,10 @@ def documented(text):
 
 
 @pytest.mark.long
-def test_every_public_name_is_documented_once():
+def test_every_public_name_is_documented_once_and_every_function_has_an_example():
     found = [name for page in API for name in documented((ROOT / page).read_text(encoding="utf-8"))]
     assert sorted(set(found) ^ PUBLIC) == [], "documented or public, not both"
     assert len(found) == len(set(found))
-
-
-@pytest.mark.long
-def test_every_public_function_has_an_example():
     shown = "".join(block for examples in API.values() for block in examples)
     functions = [name for name in sorted(PUBLIC) if inspect.isfunction(pkgutil.resolve_name(name))]
     # Once where it is imported, and once where it is called.

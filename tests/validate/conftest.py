@@ -1,7 +1,5 @@
 """A handful of tiny finished runs, trained once, their report, a page as a test reads it, and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,8 +14,6 @@ from validate.judge.given import judge_demo
 from validate.judge.groups import Setting, group_runs
 from validate.report import Report
 
-Refused = Callable[..., str]
-"""The type of the fixture ``refused``."""
 TASK = {
     "keys": "40..59",
     "n_anchors": 2,
@@ -104,7 +100,7 @@ def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def refused(here: Path, cli: Cli) -> Refused:
+def refused(here: Path, cli: Cli) -> Callable[..., str]:
     """Run a command that is refused in one sentence, which is returned, and leaves nothing behind."""
 
     def run(*arguments: str) -> str:

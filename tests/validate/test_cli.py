@@ -94,12 +94,8 @@ def test_predict_prints_and_writes(tmp_path, cli):
     assert json.loads((tmp_path / "p" / "prediction.json").read_text()) == found
     assert Task.from_toml(tmp_path / "p" / "task.toml") == task
     assert {f.stem for f in (tmp_path / "p" / "figures").glob("*.svg")} == {
-        "fig4b_label_distributions",
-        "fig4c_cosines_memory",
-        "fig4c_cosines_reasoning",
-        "fig4c_cosines_all_anchors",
-        "fig5cd_geometry_reasoning",
-        "fig9_rows_reasoning",
+        *(f"fig4c_cosines_{group}" for group in ("memory", "reasoning", "all_anchors")),
+        *("fig4b_label_distributions", "fig5cd_geometry_reasoning", "fig9_rows_reasoning"),
     }
     assert "reasoning anchor" in cli("predict", "emb-mlp").out
 
@@ -110,8 +106,8 @@ def test_train_then_compare(config, tmp_path, cli):
     arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
     found = cli(*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json").json()
     assert [run["config"]["seed"] for run in found] == [4, 5]
-    assert found[0]["config"]["training"]["learning_rate"] == 3e-3
-    assert found[0]["config"]["training"]["epochs"] == 2
+    training = found[0]["config"]["training"]
+    assert (training["learning_rate"], training["epochs"]) == (3e-3, 2)
     report = cli("compare", str(out), "--out", str(tmp_path / "report"), "--json").json()
     assert report == json.loads((tmp_path / "report" / "report.json").read_text())
     assert (tmp_path / "report" / "report.html").exists()

@@ -104,9 +104,8 @@ def test_files_folders_runs_and_observations_give_one_comparison(runs, runs_fold
     mixed = [runs[0], runs[1].path, *files[2:]]
     for sources in (kept_folder, files, mixed):
         found = compare_runs(sources, [6])
-        assert [(r.setting, r.anchor, r.predictor) for r in found] == [
-            (r.setting, r.anchor, r.predictor) for r in own
-        ]
+        names, wanted = ([(r.setting, r.anchor, r.predictor) for r in rows] for rows in (found, own))
+        assert names == wanted
         assert _errors(found) == pytest.approx(_errors(own), abs=1e-3)
 
 

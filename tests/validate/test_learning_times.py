@@ -63,13 +63,10 @@ def test_what_one_side_lacks_is_counted_and_enters_with_the_end():
     assert math.isnan(learning_times.one_sided([]))
 
 
-def test_a_guess_has_not_seen_its_own_setting():
+def test_a_guess_has_not_seen_its_own_setting_and_explains_everything_if_it_is_right():
     """The mean of the others, with every setting far from it, is worse than the mean of all."""
     times = [time(float(x), 0.0, init_rate=x / 10) for x in range(1, 6)]
     assert MEAN.explained(times) == pytest.approx(1 - (5 / 4) ** 2)
-
-
-def test_a_guess_that_is_right_explains_everything():
     rates = [1e-4, 2e-4, 4e-4, 8e-4]
     inverse = [time(10 - math.log2(rate), 0.0, rate=rate) for rate in rates]
     assert INVERSE.explained(inverse) == pytest.approx(1.0)

@@ -104,7 +104,6 @@ def test_curves_are_predicted_for_training_as_it_is_by_default():
         assert curves[name].default == training[name].default
 
 
-Seen = list[tuple[int, Execution]]
 COMMANDS = [
     ["train", "task.toml", "--out", "out", *TINY],
     ["study", "toy.toml", "--run", "--root", "out", "--kept", "kept"],
@@ -121,7 +120,7 @@ def _files(here):
 @pytest.fixture
 def seen(_files, monkeypatch):
     """What an engine in Dask's stead is given; the jobs are trained in this process."""
-    calls: Seen = []
+    calls: list[Any] = []
 
     def train_jobs(jobs, execution, stop, report):
         calls.append((len(jobs), execution))

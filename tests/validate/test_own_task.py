@@ -66,7 +66,7 @@ def test_the_configuration_of_a_run_trains_its_control(cli):
         read_description(Path("other.json"))
 
 
-def test_the_experiment_for_a_task_is_of_the_demos_size():
+def test_the_experiment_for_a_task_is_of_the_demos_size_with_each_combination():
     assert set(RunConfig.model_fields) == set(CONFIG_KEYS)
     for task in (Task.from_toml(TASK), Task.paper(length=3)):
         members = make_run_config(experiment_for(task) | {"task": task}).members()
@@ -82,6 +82,8 @@ def test_the_experiment_for_a_task_is_of_the_demos_size():
     assert noisy.model.kind == "transformer"
     assert noisy.data.n_sequences % 200 == 0
     Trainer(noisy.members()[:1]).advance(1)
+    many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
+    assert sample_size(many) == 80**3 > MOST_SEQUENCES
 
 
 def test_a_task_replaces_that_of_a_preset():
@@ -93,11 +95,6 @@ def test_a_task_replaces_that_of_a_preset():
         assert config.build_task() == as_task("mine.toml")
         assert not any(mapping.held_out for mapping in config.build_task().mappings)
         assert config.model == make_run_config(load_preset("group-quarter")).model
-
-
-def test_a_sample_has_each_combination_at_least_once():
-    many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
-    assert sample_size(many) == 80**3 > MOST_SEQUENCES
 
 
 def test_a_file_may_name_its_preset_and_an_option_another():

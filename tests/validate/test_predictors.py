@@ -196,13 +196,10 @@ def test_the_ceiling_is_the_mean_over_drawn_tables(task):
     assert error < 0.01
 
 
-def test_the_papers_ceiling_by_hand():
+def test_ceilings_by_hand():
     """Of 100 pairs ten are equal; of 90 the better of two labels out of 100 is right, 1.01 times of 2."""
     assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
-
-
-def test_hundreds_of_orderings_by_hand():
-    """Of m orderings with one of two labels each, B and m − B get one, B binomial."""
+    # Of m orderings with one of two labels each, B and m − B get one, B binomial.
     mapping = Mapping(range(1, 5), Lookup(30, 31), "memory")
     task = Task(keys=(20, 21), n_anchors=6, length=7, vocab_size=40, mappings=[mapping])
     orderings = Counter(tuple(sorted(c)) for c in product(range(4), repeat=6)).values()

@@ -20,10 +20,11 @@ from theory import off_diagonal
 from validate import ledger
 from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
+from validate.figures.runs import shown_epochs
 from validate.judge.given import judge_demo
 from validate.judge.groups import group_runs
 from validate.judge.stats import over_seeds
-from validate.observe.times import early_epoch
+from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
 from validate.report import Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
@@ -215,11 +216,15 @@ def test_names_with_markup_are_escaped(settings):
 
 
 def test_the_comparison_names_every_run_s_own_early_epoch(capsys):
-    """Its rows have each run at its own; the largest of them is not that of all."""
+    """Its rows have each run at its own, of which the largest is not that of all; figures show all at one."""
     runs = [make_observations("emb-mlp", seed=seed) for seed in (0, 1)]
+    (setting,) = group_runs(runs)
+    assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
     for line in runs[1].metrics:
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
-    report = _bare(group_runs(runs))
+    assert [early_epoch(run) for run in setting.runs] == [2, 9]
+    assert shown_epochs(setting) == (9, 10)
+    report = _bare([setting])
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_report(report, verbose=True)
     assert "γ = 0.8, epochs 2 to 9, 2 seeds" in capsys.readouterr().out

@@ -134,13 +134,10 @@ def test_each_row_is_one_line_in_a_pipe(monkeypatch):
         assert any(all(cell in line for cell in row) for line in text.splitlines())
 
 
-def test_spare_columns_go_with_their_explanation(monkeypatch):
+def test_spare_columns_go_with_their_explanation_and_may_have_names_in_brackets(monkeypatch):
     wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
     assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
-
-
-def test_a_spare_column_may_have_a_name_in_brackets(monkeypatch):
     stream = _stream(monkeypatch, 40)
     print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
     assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
@@ -194,7 +191,7 @@ def clock(monkeypatch):
     return now
 
 
-def test_a_pipe_gets_few_plain_lines(clock, capsys):
+def test_a_pipe_gets_few_plain_lines_and_a_library_s_user_none(clock, capsys):
     with show_progress():
         for _ in track(range(100), "judging claims"):
             clock[0] += 0.5
@@ -203,6 +200,9 @@ def test_a_pipe_gets_few_plain_lines(clock, capsys):
     assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
     assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
     assert len(lines) == 5
+    for _ in track(range(10), "judging claims"):
+        clock[0] += 10
+    assert capsys.readouterr() == ("", "")
 
 
 def test_what_is_printed_beside_a_bar_stays_in_its_pipe(monkeypatch, capsys):
@@ -214,12 +214,6 @@ def test_what_is_printed_beside_a_bar_stays_in_its_pipe(monkeypatch, capsys):
             print("drawn:", number)
     assert capsys.readouterr().out == "drawn: 0\ndrawn: 1\n"
     assert "drawing figures: 0/2" in terminal.getvalue()
-
-
-def test_libraries_are_silent(clock, capsys):
-    for _ in track(range(10), "judging claims"):
-        clock[0] += 10
-    assert capsys.readouterr() == ("", "")
 
 
 def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(clock, capsys):

@@ -94,9 +94,7 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path):
             points = [p for p in series.points if p.matrix == "embedding"]
             assert list(line.get_xdata()) == list(STEPS)
             assert list(line.get_ydata()) == [getattr(p.association, values).mean for p in points]
-        assert list(right.lines[0].get_ydata()) == [
-            p.association.observed_mean for p in series.points if p.matrix == "embedding"
-        ]
+        assert list(right.lines[0].get_ydata()) == [p.association.observed_mean for p in points]
 
 
 def test_identical_and_misplaced_revisions_are_said(tmp_path):

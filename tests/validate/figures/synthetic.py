@@ -1,7 +1,5 @@
 """Observations made without training, whose values a test knows."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -67,11 +67,6 @@ def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
     assert level == pytest.approx((np.log(10) + 9 * np.log(30)) / 10)
 
 
-def test_a_mean_that_is_undefined_is_a_dash():
-    panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
-    assert panel.title.endswith("mean –")
-
-
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
 def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded):
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
@@ -111,7 +106,7 @@ def test_a_map_has_its_values_where_their_names_are():
     assert (signed.cmap.name, signed.get_clim()) == (DIVERGING, (-3.0, 3.0))
 
 
-def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small):
+def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines_or_a_dash(small):
     tokens = small.task.reasoning_anchors
     matrices = small.cosines(tokens, 9)
     panel = figures.cosine_map("observed", tokens, matrices)
@@ -119,6 +114,8 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small):
     assert panel.limits == (-1, 1)
     means = [float(theory.off_diagonal(m).mean()) for m in matrices]
     assert seeds_text(means, (-1, 1)) in panel.numbers
+    panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
+    assert panel.title.endswith("mean –")
 
 
 def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):

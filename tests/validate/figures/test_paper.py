@@ -19,11 +19,7 @@ from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import shown_epochs
-from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
-from validate.observe.times import common_early
-from validate.observe.times import early_epoch as when_early
 from validate.report.figures import paper_figures
 
 NUMBERS = sorted(FIGURES)
@@ -158,12 +154,14 @@ def test_matrices_that_are_left_out_are_counted():
     assert not any("layer 11" in row.title for row in sheet.rows)
 
 
-def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch():
+def test_a_run_that_ended_sooner_or_has_only_begun_is_shown_under_its_own_epoch():
     short, whole = (synthetic.make_observations(gamma=gamma) for gamma in (0.3, 0.8))
     row = FIGURES[12].sheet([short.until(3), whole]).rows[-1]
     for panel in row.panels:
         assert isinstance(panel, Curves)
         assert list(panel.curves)[:3] == ["epoch 0", "epoch 2", "epoch 2 or 9"]
+    sheet = FIGURES[8].sheet([synthetic.make_observations("emb-mlp", task=synthetic.RANGES).until(0)])
+    assert "outputs at epoch 0" in sheet.rows[0].title
 
 
 def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
@@ -192,11 +190,6 @@ def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, e
     assert ("6 epochs apart" in sheet.caption) is (per_epoch == 198 and epochs == (0, 6))
 
 
-def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start():
-    sheet = FIGURES[8].sheet([synthetic.make_observations("emb-mlp", task=synthetic.RANGES).until(0)])
-    assert "outputs at epoch 0" in sheet.rows[0].title
-
-
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])
 def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number, tmp_path):
     (first,), (again,) = (synthetic.drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
@@ -219,17 +212,6 @@ def test_what_is_kept_has_all_that_a_figure_shows(number):
         assert f"{max(run.provenance['peak_memory_mib'] for run in runs):.0f} MiB" in text
 
 
-def test_the_early_epoch_is_that_of_the_answer_and_the_claims():
-    """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
-    first, second = (synthetic.make_observations("emb-mlp", seed=s) for s in (0, 1))
-    (setting,) = group_runs([first, second])
-    assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
-    for line in second.metrics:
-        line["accuracy"]["rsn_train"] = line["epoch"] / 14
-    assert [when_early(run) for run in setting.runs] == [2, 9]
-    assert shown_epochs(setting) == (9, 10)
-
-
 @pytest.mark.parametrize(
     ("number", "given", "problem"),
     [
@@ -242,9 +224,6 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims():
 def test_runs_that_cannot_make_a_figure_are_refused(number, given, problem):
     with pytest.raises(InputError, match=problem):
         draw_figure(number, synthetic.several(given) if given else [])
-
-
-# --- the command -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -291,9 +270,6 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(runs, t
     assert "Fig. 16 not drawn: runs = 3: Fig. 16 is about Transformers without norm" in printed.err
     cli("figures", "8", *given, code=2)
     assert "choose one of 1, 2, 3, 4" in cli("figures", "18", code=2).err
-
-
-# --- a figure of one's own ---------------------------------------------------------------------------------
 
 
 @patch.dict(FIGURES)

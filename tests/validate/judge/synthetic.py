@@ -1,7 +1,5 @@
 """Made-up runs that look as the paper says, or the other way round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,6 @@
 """Intervals are those of the level that they state, and p-values are SciPy's where it has the test."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from scipy.stats import beta, sem, t, ttest_1samp
 from tests.validate.judge.test_verdict import condition, judged
 from validate.judge import stats
 from validate.observe.bounds import Bound, magnitude, step_of
-
-Interval = tuple[float | None, float | None]
 
 
 def _ends(found):
@@ -32,7 +29,7 @@ def _band(values):
     return low[0], high[0]
 
 
-INTERVALS: dict[str, tuple[Callable[[Any], Interval], float]] = {
+INTERVALS: dict[str, tuple[Any, float]] = {
     "over_seeds": (lambda x: _ends(stats.over_seeds(x)), 0.95),
     "each_over_seeds": (lambda x: _ends(stats.each_over_seeds(x[:, None])[0]), 0.95),
     "band": (_band, 0.95),
@@ -83,13 +80,10 @@ def test_undefined_values_are_left_out_and_counted():
     assert str(nothing) == nothing.brief == "–"
 
 
-def test_the_magnitude_of_a_bound_over_zero_reaches_to_its_farther_end():
+def test_the_magnitude_and_the_step_of_bounds_are_the_largest():
     assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
     assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)
     assert magnitude(Bound(-3.0, -1.0)) == Bound(1.0, 3.0)
-
-
-def test_bounds_agree_no_closer_than_the_largest_of_their_steps():
     values = [Bound(low=1.0, step=0.1), 2.0, Bound(low=1.0, step=0.3)]
     assert step_of(values) == 0.3
     assert step_of(values[1:2]) == 0.0
@@ -134,13 +128,10 @@ def test_without_a_prior_it_is_students_test(values, threshold):
         assert (mean.p_within(threshold, margin) <= 0.05) == inside
 
 
-def test_a_prior_pulls_the_variance_by_its_degrees_of_freedom():
+def test_a_prior_pulls_the_variance_by_its_degrees_of_freedom_and_takes_three_settings():
     mean = stats.Mean.of([0.0, 2.0], 2.0, stats.Prior(variance=0.5, freedom=3.0, most=10.0))
     assert mean.freedom == 4.0
     assert mean.error == pytest.approx(math.sqrt((1 * 2.0 + 3 * 0.5) / 4 / 2))
-
-
-def test_fewer_than_three_settings_say_nothing_of_a_variance():
     assert stats.fit_prior([0.1, 0.2], [1, 1]).freedom == 0
     assert stats.fit_prior([0.0, 0.0, 0.0], [1, 1, 1]).freedom == 0
 

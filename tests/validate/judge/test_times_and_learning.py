@@ -23,14 +23,11 @@ def of(**accuracy):
 
 
 def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last():
+    """In any order of the data sets: kept files have them by name, run folders as they were evaluated."""
     assert early_epoch(of(rsn_train=ramp(1.2))) == 3
     assert early_epoch(of(rsn_train=ramp(3))) == 3
     assert early_epoch(of(rsn_train=ramp(3.5))) == 10
     assert early_epoch(of(rsn_train=NEVER)) == 10
-
-
-def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order():
-    """A kept file has them by name, a run folder as they were evaluated."""
     for one, other in (("mem", "far"), ("mem", "near"), ("rsn_train", "mem")):
         accuracy = {one: ramp(1.2), other: NEVER}
         orders = (accuracy, dict(reversed(accuracy.items())))
@@ -100,12 +97,6 @@ def test_runs_that_learned_nothing_have_no_bias_and_no_crossing():
     assert math.isnan(measured.gain({("", rate): seed["", rate] for rate in (0.3, 0.8)}, absolute=True))
 
 
-def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead():
-    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
-    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
-    assert ends(measured.least_lead(seed)) == (-math.inf, math.log2(8 / 2))
-
-
 @pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
 def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     order = scrambled(n)
@@ -115,7 +106,7 @@ def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     assert abs(spearman(before, after)) <= 0.25
 
 
-def test_rates_that_learned_nothing_say_nothing():
+def test_rates_that_learned_nothing_say_nothing_and_their_sums_alone_any_lead():
     nothing = {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}
     seed = {
         ("slow", 0.3): run(0.3, 0, nothing),
@@ -132,3 +123,6 @@ def test_rates_that_learned_nothing_say_nothing():
     difference = bias(good["good", 0.8]) - bias(good["good", 0.3])
     assert measured.gain(good) == measured.least_gain(good) == difference
     assert math.isnan(measured.gain(silent))
+    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
+    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
+    assert ends(measured.least_lead(seed)) == (-math.inf, math.log2(8 / 2))

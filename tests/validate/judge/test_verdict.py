@@ -95,12 +95,6 @@ def test_a_seed_that_may_count_is_no_evidence(values, state, share):
     assert outcome.estimate.mean == pytest.approx(share)
 
 
-def test_where_nothing_is_judged_a_bound_stands_for_its_middle():
-    values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
-    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
-    assert outcome.estimate.mean == pytest.approx(2.0)
-
-
 @pytest.mark.parametrize(
     ("endpoints", "verdict"),
     [
@@ -117,12 +111,15 @@ def test_verdicts(endpoints, verdict):
     assert judged(*map(condition, endpoints)).verdict == verdict
 
 
-def test_what_is_shown_changes_no_verdict():
+def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     """A control or a note stands beside the endpoints; it is no veto."""
     for first, second in itertools.product((ABOVE, BELOW, WIDE), repeat=2):
         alone = judged(condition(first))
         beside = judged(condition(first), replace(condition(second), role="shown"))
         assert alone.verdict == beside.verdict
+    values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
+    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
+    assert outcome.estimate.mean == pytest.approx(2.0)
 
 
 def test_runs_that_are_missing_are_named():

@@ -1,7 +1,5 @@
 """Tiny finished runs of every kind of model, with all matrices at every snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +10,10 @@ from tests.sim.conftest import SMALL_TASK, small
 
 TASK: dict[str, Any] = SMALL_TASK | {"length": 4}
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
-Make = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """Train one run of a model; keywords are training options except for the task."""
 
     def build(model: dict[str, Any], task: Any = TASK, **options: Any) -> Run:
@@ -29,10 +26,10 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 @pytest.fixture(scope="session")
-def transformer_run(make: Make) -> Run:
+def transformer_run(make: Callable[..., Run]) -> Run:
     return make(TRANSFORMER | {"norm": "pre"})
 
 
 @pytest.fixture(scope="session")
-def emb_mlp_run(make: Make) -> Run:
+def emb_mlp_run(make: Callable[..., Run]) -> Run:
     return make({"d_m": 8, "d_f": 12})

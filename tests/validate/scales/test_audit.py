@@ -20,6 +20,7 @@ from validate.scales.escapes import matrix_rate
 
 WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
+ROLE: Any = SimpleNamespace(fan_in=3, name="weight")
 
 
 def model():
@@ -115,7 +116,17 @@ def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own():
     assert [e.name for e in audit(module, RATE, fan_in={"gate": 64}).escapes if e.what == "rate"] == ["gate"]
 
 
-def test_root_mean_square_norms_are_seen():
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
+
+    def forward(self, x):
+        out: torch.Tensor = self.out(self.norm(input=x))
+        return out
+
+
+def test_root_mean_square_norms_and_inputs_given_by_name_are_seen():
     norm = nn.RMSNorm(8, eps=1.0)
     module = nn.Sequential(nn.Linear(8, 8), norm)
     nn.init.zeros_(module[0].weight)
@@ -123,6 +134,8 @@ def test_root_mean_square_norms_are_seen():
     (found,) = audit(module, inputs=torch.ones(3, 8)).norms
     assert found.variance == pytest.approx(4.0)
     assert found.lost == pytest.approx(1 - math.sqrt(0.8))
+    (found,) = audit(Named(), inputs=torch.tensor([[1.0, -1.0] * 4])).norms
+    assert found.variance == pytest.approx(1.0)
 
 
 def test_the_module_is_left_as_it_was():
@@ -155,9 +168,8 @@ def test_intervals_cover_the_rate_as_often_as_they_say(draw):
 
 def test_the_interval_of_a_few_entries_is_that_of_chi_squared():
     """Six entries with the kurtosis of a normal value: five degrees of freedom."""
-    role: Any = SimpleNamespace(fan_in=3, name="weight")
     entries = math.sqrt(3) * torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-    found = matrix_rate(role, 0.1, entries)
+    found = matrix_rate(ROLE, 0.1, entries)
     assert (found.kurtosis, found.std) == pytest.approx((3, math.sqrt(6 / 5)))
     expected = [found.std * math.sqrt(5 / chi2.ppf(p, 5)) for p in (0.95, 0.05)]
     assert (found.std_low, found.std_high) == pytest.approx(expected)
@@ -173,25 +185,9 @@ def test_equal_entries_are_equal_whatever_their_mean_rounds_to(value):
 @pytest.mark.parametrize("scale", [1e-90, 1.0, 1e120])
 def test_the_kurtosis_has_no_scale(scale):
     entries = torch.tensor([3.0, -1.0, 0.5, 2.0], dtype=torch.float64)
-    role: Any = SimpleNamespace(fan_in=3, name="weight")
-    found, plain = matrix_rate(role, 0.1, scale * entries), matrix_rate(role, 0.1, entries)
+    found, plain = matrix_rate(ROLE, 0.1, scale * entries), matrix_rate(ROLE, 0.1, entries)
     assert found.kurtosis == pytest.approx(plain.kurtosis)
     assert [found.std_low, found.std_high] == pytest.approx([scale * plain.std_low, scale * plain.std_high])
-
-
-class Named(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
-
-    def forward(self, x):
-        out: torch.Tensor = self.out(self.norm(input=x))
-        return out
-
-
-def test_a_norm_is_seen_whose_input_is_given_by_name():
-    (found,) = audit(Named(), inputs=torch.tensor([[1.0, -1.0] * 4])).norms
-    assert found.variance == pytest.approx(1.0)
 
 
 def test_printing_and_json():

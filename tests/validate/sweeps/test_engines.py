@@ -109,7 +109,8 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(engine, toy, se
     assert "Traceback" not in said
     assert is_empty(process.pid, 10)
     if engine == "slurm":
-        wait_for(lambda: not queue(), 60)
+        queue = ["squeue", "--noheader"]
+        wait_for(lambda: not subprocess.run(queue, capture_output=True, check=True).stdout, 60)
     states = list(plan_of(load_sweep(toy), tmp_path).states.values())
     assert 1 <= states.count("unfinished") <= workers
     assert "missing" in states
@@ -117,11 +118,6 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(engine, toy, se
     _, said = end_of(again, 900)
     assert again.returncode == 0, said
     assert table(toy, tmp_path) == (tmp_path / "table.csv").read_text() == serial
-
-
-def queue():
-    line = ["squeue", "--noheader"]
-    return subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @pytest.mark.parametrize("name", ["sweep", "study", "train"])

@@ -1,7 +1,5 @@
 """A sweep of eight runs, each of which takes a moment, and who trains them while workers do."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path
