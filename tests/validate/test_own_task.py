@@ -87,7 +87,7 @@ def test_the_experiment_for_a_task_is_of_the_demos_size_with_each_combination():
 
 
 def test_a_task_replaces_that_of_a_preset():
-    """With held-out combinations of its own alone: they are not those of the preset's task."""
+    """Its held-out combinations too: a task without any does not get those of the preset's."""
     mappings = TEXT.format(rule=RULE).replace("held_out = [[2, 3]]", "")
     for text in (TASK, f"[task]{TASK}", mappings):
         Path("mine.toml").write_text(text)
