@@ -23,7 +23,7 @@ HERE = ("engine", "reference", "howto/extend", "howto/rule")
 """Pages whose code has a test below."""
 TINY = {
     "task": "paper",
-    "data": {"source": "draw", "n_sequences": 100},
+    "data": {"source": "draw", "n_sequences": 200},
     "init_rates": [0.8],
     "training": {"epochs": 1, "snapshot_epochs": [0], "snapshot_tensors": "all"},
 }
