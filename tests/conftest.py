@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 
-from tests.equation_errors import Errors, add, why_refused, write
-
 # SymPy reads this when it is first imported; with its own 1000 entries it does a sixth of the work again.
 os.environ.setdefault("SYMPY_CACHE_SIZE", "100000")
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
@@ -32,6 +30,8 @@ LOADED = [
     "validate.commands.corpus.text",
 ]
 """What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""
+Errors = dict[str, dict[str, float]]
+"""The largest error that the tests of a file record for an equation: ``pytest --equation-errors=FILE``."""
 _ERRORS = pytest.StashKey[Errors]()
 
 
@@ -82,10 +82,14 @@ def _left_out(config: pytest.Config) -> dict[str, str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ERRORS] = {}
-    if config.getoption("--equation-errors") is not None:
-        refused = why_refused(config.option)
-        if refused is not None:
-            raise pytest.UsageError(f"--equation-errors: {refused}")
+    options = config.option
+    if options.equation_errors is not None:
+        if getattr(options, "numprocesses", None):
+            raise pytest.UsageError("--equation-errors: errors are recorded in one process: leave out -n")
+        if options.keyword or options.markexpr or options.deselect or options.file_or_dir:
+            raise pytest.UsageError(
+                "--equation-errors: all tests record: leave out -k, -m and names of files"
+            )
     if config.getoption("--long") or config.getoption("--equation-errors") is not None:
         settings.load_profile("long")
 
@@ -162,11 +166,15 @@ def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def record_error(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Remember the largest error seen for equations, for docs/equations.md; each has to be below a bound."""
-    errors, file = request.config.stash[_ERRORS], request.path.relative_to(request.config.rootpath)
+    errors = request.config.stash[_ERRORS]
+    file = request.path.relative_to(request.config.rootpath).as_posix()
 
     def record(equations: str | tuple[str, ...], error: float, below: float = math.inf) -> None:
+        # A maximum would hide NaN.
+        assert math.isfinite(error), equations
         for equation in [equations] if isinstance(equations, str) else equations:
-            add(errors, equation, file.as_posix(), error)
+            of_file = errors.setdefault(equation, {})
+            of_file[file] = max(float(error), of_file.get(file, 0.0))
         assert error < below, equations
 
     return record
@@ -176,7 +184,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     path = session.config.getoption("--equation-errors")
     # A run that failed or was stopped may have missed a file's largest error.
     if path is not None and exitstatus == pytest.ExitCode.OK:
-        write(path, session.config.stash[_ERRORS])
+        path.write_text(json.dumps(session.config.stash[_ERRORS], indent=2, sort_keys=True) + "\n")
     # pytest looks for garbage twice more, Python once: what this leaves need not be looked at again.
     gc.collect()
     gc.freeze()

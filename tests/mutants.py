@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("theory", "sim", "validate")
 BATCH, SECONDS = 100, 300
 """Tests that run together; a fault that keeps them running for longer is seen."""
-READERS = ("tests/test_imports.py", "tests/test_refusals.py")
+READERS = ("tests/test_imports.py",)
 """Tests of the packages' text, which see a fault without reaching its line."""
 OTHER: dict[type[Any], type[Any]] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},
@@ -90,19 +90,16 @@ def faults(file: str, text: str) -> Iterator[Fault]:
     for statement in ast.walk(tree):
         if isinstance(statement, ast.stmt):
             # A constant has no line of its own in the bytecode. Defaults serve the body.
-            inner = [
-                c for c in ast.iter_child_nodes(statement) if not isinstance(c, (ast.stmt, ast.excepthandler))
-            ]
-            is_header = hasattr(statement, "body") and not isinstance(
-                statement, (ast.FunctionDef, ast.ClassDef)
-            )
-            ends = [n.end_lineno or 0 for c in inner for n in ast.walk(c) if isinstance(n, ast.expr)]
-            last = max(ends, default=0)
-            end = last if is_header else statement.end_lineno or 0
-            branch = {id(statement.test)} if isinstance(statement, (ast.If, ast.While)) else set[int]()
-            for node in (n for child in inner for n in ast.walk(child)):
-                if isinstance(node, ast.expr) and id(node) not in quiet:
-                    for other in _others(node, is_branch=id(node) in branch):
+            children = ast.iter_child_nodes(statement)
+            inner = [c for c in children if not isinstance(c, (ast.stmt, ast.excepthandler))]
+            nodes = [n for child in inner for n in ast.walk(child) if isinstance(n, ast.expr)]
+            end = statement.end_lineno or 0
+            if hasattr(statement, "body") and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                end = max((node.end_lineno or 0 for node in nodes), default=0)
+            branch = getattr(statement, "test", None) if isinstance(statement, (ast.If, ast.While)) else None
+            for node in nodes:
+                if id(node) not in quiet:
+                    for other in _others(node, is_branch=node is branch):
                         yield Fault(file, node, other, range(statement.lineno, end + 1))
 
 
@@ -137,14 +134,9 @@ def _others(node: ast.expr, *, is_branch: bool) -> Iterator[ast.expr]:
 
 def copy_of_project(folder: Path) -> Path:
     """Copy what git knows of the project, as it is now."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.check_output(command, cwd=ROOT, text=True)
+    for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)

@@ -20,12 +20,9 @@ def requirements() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     oldest = [entry.replace(">=", "==") for entry in declared if entry.split(">=")[0] not in LEFT_OUT]
-    pinned = [
-        line
-        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-        if line.startswith("torch==")
-    ]
-    return sorted({*(line for line in oldest if not line.startswith("torch==")), *pinned, *OF_THEIR_TIME})
+    newest = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    others = {line for line in oldest if not line.startswith("torch==")}
+    return sorted({*others, *(line for line in newest if line.startswith("torch==")), *OF_THEIR_TIME})
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,24 +42,13 @@ def with_no_signal_ignored() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def is_alive(process: int) -> bool:
-    """Return whether a process exists and is more than an exit code that nobody has read."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def group(leader: int) -> list[int]:
-    """Return the processes of a group that are alive."""
+    """Return the processes of a group that are alive: more than an exit code that nobody has read."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and is_alive(int(entry.name)):
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            found += [int(entry.name)] if int(fields[2]) == leader else []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_leader, *_ = file.read_text().rpartition(")")[2].split()
+            found += [int(file.parent.name)] if state != "Z" and int(its_leader) == leader else []
     return found
 
 

@@ -1,7 +1,8 @@
-"""What holds for the project as a whole: versions agree, nothing is loaded early, nothing is large."""
+"""What holds for the project as a whole: versions, what is loaded, what is packed, the table of equations."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -10,11 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs_script import load_script
+from theory.derive import derivations
+
 ROOT = Path(__file__).resolve().parent.parent
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def output(command: list[str]) -> str:
+    """Return what a command prints, which has to end well."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_versions_agree() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = PYPROJECT["project"]["version"]
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     newest = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert citation is not None
@@ -24,19 +37,13 @@ def test_versions_agree() -> None:
 
 def test_theory_loads_neither_torch_nor_the_packages_above_it() -> None:
     """Also through others: importing every module of theory must leave torch out."""
-    modules = [
-        ".".join(file.relative_to(ROOT).with_suffix("").parts)
-        for file in (ROOT / "theory").rglob("*.py")
-        if file.name != "__init__.py"
-    ]
-    code = f"""
-import importlib, sys
-for name in {["theory", *modules]!r}:
-    importlib.import_module(name)
-print(sorted({{'torch', 'sim', 'validate'}} & set(sys.modules)))
+    code = """
+import pkgutil, sys, theory
+for module in pkgutil.walk_packages(theory.__path__, 'theory.'):
+    __import__(module.name)
+print(sorted({'torch', 'sim', 'validate'} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+    assert output([sys.executable, "-c", code]) == "[]\n"
 
 
 @pytest.mark.parametrize("package", ["theory", "sim", "validate"])
@@ -62,22 +69,20 @@ assert main(['study', '--json']) != 2
 main(['claims', '20'])
 assert 'torch' not in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
+    output([sys.executable, "-c", code])
 
 
 def test_constraints_pin_every_dependency() -> None:
     """Every name in pyproject's base, dev, docs and language lists has an exact version."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = PYPROJECT["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"]]
     wanted += [name for extra in ("dev", "docs", "language", "corpus") for name in extras[extra]]
-    names = {re.split(r"[<>=]", entry)[0].lower().replace("_", "-") for entry in wanted}
-    pinned = {
-        line.split("==")[0].lower().replace("_", "-")
-        for line in (ROOT / "constraints.txt").read_text().splitlines()
-        if "==" in line
-    }
+    exact = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    names, pinned = (
+        {re.split("[<>=]", entry)[0].lower().replace("_", "-") for entry in entries}
+        for entries in (wanted, exact)
+    )
     assert names <= pinned
 
 
@@ -85,9 +90,8 @@ def test_a_wheel_has_every_file_of_the_packages() -> None:
     """An editable installation reads them from the repository, and misses none."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
-    data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    command = ["git", "ls-files", "--", *data]
-    listed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
+    data = PYPROJECT["tool"]["setuptools"]["package-data"]
+    listed = output(["git", "ls-files", "--", *data]).split()
     files = {ROOT / name for name in listed if not name.endswith(".py")}
     packed = {file for name, globs in data.items() for each in globs for file in (ROOT / name).glob(each)}
     assert len(files) > 100
@@ -98,22 +102,56 @@ def test_nothing_in_the_repository_is_large() -> None:
     """No file over 1 MB, and what is kept of runs, which the package carries, under 20 MB."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
-    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, cwd=ROOT, check=True)
-    sizes = {
-        name: (ROOT / name).stat().st_size
-        for name in listed.stdout.split("\0")[:-1]
-        if (ROOT / name).exists()
-    }
+    names = [name for name in output(["git", "ls-files", "-z"]).split("\0")[:-1] if (ROOT / name).exists()]
+    sizes = {name: (ROOT / name).stat().st_size for name in names}
     assert len(sizes) > 500
     assert {name: size for name, size in sizes.items() if size > 10**6} == {}
     assert sum(size for name, size in sizes.items() if name.startswith("validate/kept/")) < 20 * 10**6
 
 
+def test_the_tests_that_pages_name_exist() -> None:
+    """But for those of an earlier commit, which the page names."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    for page in output(["git", "ls-files", "docs/*.md"]).split():
+        text = (ROOT / page).read_text()
+        for name in re.findall(r"(?<!commit \w{7}, )`(tests/[\w/]+\.py)`(?!\s+of\s+commit)", text):
+            assert (ROOT / name).exists(), (page, name)
+
+
 def test_theory_and_the_help_start_at_once() -> None:
     """In processor time, which other work does not change: 0.5 s and 0.7 s."""
     for most, code in ((0.5, "import theory"), (0.7, "from validate.cli import main; main(['--help'])")):
-        timed = f"{code}\nimport sys, time\nprint(time.process_time(), file=sys.stderr)"
-        done = subprocess.run(
-            [sys.executable, "-c", timed], capture_output=True, text=True, cwd=ROOT, check=True
-        )
-        assert float(done.stderr) < most
+        timed = output([sys.executable, "-c", f"{code}\nimport time\nprint(time.process_time())"])
+        assert float(timed.split()[-1]) < most
+
+
+NAMED = {4, 5, 7, 8, 10, 11, 12, 13, 14, 19, *range(21, 30), *range(35, 39), *range(44, 48)}
+"""The equations between (4) and (47) that the theory's description names by number."""
+MODULE = load_script("make_equations")
+
+
+def test_every_row_points_at_what_exists() -> None:
+    for row in MODULE.rows():
+        for name in row["functions"]:
+            package, attribute = name.split(".")
+            assert getattr(importlib.import_module(package), attribute) is not None
+        assert row.get("derivation") in (None, *derivations())
+        assert set(row) <= {"equation", "says", "functions", "derivation", "errors", "standing"}
+        assert row["errors"] or "no error recorded" in row["standing"]
+
+
+def test_every_recorded_error_is_in_a_row_and_of_a_test_that_exists() -> None:
+    assert sorted(key for row in MODULE.rows() for key in row["errors"]) == sorted(MODULE.errors())
+    files = {file for of_files in MODULE.errors().values() for file in of_files}
+    assert {file for file in files if not (ROOT / file).exists()} == set()
+
+
+def test_the_table_covers_the_paper() -> None:
+    listed = {int(n) for row in MODULE.rows() for n in re.findall(r"\b\d+\b", row["equation"].split(";")[0])}
+    assert listed >= NAMED
+
+
+def test_the_packaged_rows_are_up_to_date() -> None:
+    assert MODULE.PACKAGED.read_text() == MODULE.packaged(), "regenerate: python docs/make_equations.py"
+    assert MODULE.page().count("\n| ") == len(MODULE.rows()) + 2

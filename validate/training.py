@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import sim
 from sim.config.run import MemberConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.folder import is_run_folder
@@ -14,13 +15,10 @@ from sim.training.execution import Execution, process_count
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.observe import RUNS
-from validate.studies.state import run_state
+from validate.studies.keeping import run_state
 from validate.studies.study import Study, StudyMember, members_of
 from validate.terminal.progress import duration, training_progress
 from validate.terminal.streams import is_live, say
-
-if TYPE_CHECKING:
-    from sim.training.cost import Cost
 
 
 def train_with_progress(
@@ -100,7 +98,7 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     return [m for m in members if run_state(m.path, m.config) == "diverged"]
 
 
-def cost_text(cost: Cost) -> str:
+def cost_text(cost: sim.Cost) -> str:
     """Return what is said of a cost before the work."""
     time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
     return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"

@@ -31,7 +31,7 @@ from validate.judge.measures.learning_times import (
     best_guess,
     explained,
     load_predictions,
-    matched_error,
+    matched_off,
     one_sided,
     prediction_for,
     times_by_other_seed,
@@ -133,9 +133,7 @@ def matched_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> 
         cells = [str(over_seeds(observed, SHARE))]
         for own in courses:
             found = prediction_for(setting.config, own)
-            errors = [
-                matched_error(run, own, value) for run, value in zip(setting.runs, observed, strict=True)
-            ]
+            errors = [matched_off(run, own) for run in setting.runs]
             value = f"{found.curves.matched(TEST, at=TRAIN)[0]:.3f}" if found else ""
             cells += [value, str(over_seeds(errors, SIZE)) if found else ""]
         yield [title(setting), *cells]

@@ -164,10 +164,9 @@ class Settings(Section):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._trained() == other._trained()
-
-    def _trained(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "sources"}
+        if type(other) is not type(self):
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in vars(self) if name != "sources")
 
 
 class RunConfig(Settings):
@@ -265,9 +264,14 @@ def make_member_config(data: dict[str, Any]) -> MemberConfig:
     return MemberConfig(**_with_text_keys(data))
 
 
-def _with_text_keys(data: object) -> dict[str, Any]:
+def _with_text_keys(data: object, name: str = "") -> dict[str, Any]:
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-        raise InputError("configuration", data, "not a table of settings", "give a dictionary with names")
+        raise InputError(
+            name or "configuration", data, "not a table of settings", "give a dictionary with names"
+        )
+    for key, value in data.items():
+        if isinstance(value, dict):
+            _with_text_keys(value, f"{name}.{key}".removeprefix("."))
     return data
 
 

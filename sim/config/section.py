@@ -65,8 +65,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     if isinstance(inner, InputError):
         # A nested section, or a check across fields, has said it already; only the section's name is missing.
         separator = " " if inner.argument == "key" else "."
-        named = inner.argument == position
-        argument = position if named else separator.join(filter(None, (position, inner.argument)))
+        named = inner.argument == position or ": " in inner.argument  # Behind a file's name.
+        argument = inner.argument if named else separator.join(filter(None, (position, inner.argument)))
         return InputError(argument, inner.value, inner.problem, inner.remedy)
     if problem["type"] == "extra_forbidden":
         return unknown_key("key", position, section.model_fields)

@@ -27,41 +27,41 @@ BOTH_LOOK_LIKE = (
 
 
 def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | LanguageTask:
-    """Return the task that a value describes: that of a language model if it is a table with corpora."""
-    if isinstance(value, LanguageTask):
-        return value
-    if isinstance(value, str) and value not in PRESETS:
-        value = task_table(value)
-    if isinstance(value, Mapping) and "corpora" in value:
-        return LanguageTask(**value)
-    return as_task(value)
+    """Return the task that a preset's name, a TOML file, a table or a task describes.
 
-
-def any_task_table(task: Task | LanguageTask) -> dict[str, Any]:
-    """Return a task as a table, as a configuration holds it."""
-    return task.model_dump(mode="json") if isinstance(task, LanguageTask) else task_to_dict(task)
-
-
-def as_task(value: str | Mapping[str, Any] | Task) -> Task:
-    """Return the task that a preset's name, a TOML file, a table or a task describes."""
-    if isinstance(value, Task):
+    That of a language model is a table with corpora.
+    """
+    if isinstance(value, Task | LanguageTask):
         return value
     table = dict(task_table(value))
-    if "corpora" in table:
+    with in_file(value) if isinstance(value, str) and value not in PRESETS else nullcontext():
+        if "corpora" in table:
+            return LanguageTask(**table)
+        try:
+            written = json.dumps(table)
+        except (TypeError, ValueError, RecursionError):
+            return task_from_dict(table)  # What JSON cannot hold is refused by its name.
+        return _read_once(written)
+
+
+def as_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task:
+    """Return the task of anchors and keys that a value describes."""
+    task = as_any_task(value)
+    if isinstance(task, LanguageTask):
         remedy = "name a task of anchors and keys, or use: anchorflow corpus"
         raise InputError("task", value, "a language model's, without anchors and keys", remedy)
-    try:
-        written = json.dumps(table)
-    except (TypeError, ValueError, RecursionError):
-        return task_from_dict(table)  # What JSON cannot hold is refused by its name.
-    with in_file(value) if isinstance(value, str) and value not in PRESETS else nullcontext():
-        return _read_once(written)
+    return task
 
 
 @functools.lru_cache(maxsize=8)
 def _read_once(written: str) -> Task:
     """Read a table in JSON: the runs of an experiment have one task, and reading it takes milliseconds."""
     return task_from_dict(json.loads(written))
+
+
+def any_task_table(task: Task | LanguageTask) -> dict[str, Any]:
+    """Return a task as a table, as a configuration holds it."""
+    return task.model_dump(mode="json") if isinstance(task, LanguageTask) else task_to_dict(task)
 
 
 def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:

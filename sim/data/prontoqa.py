@@ -157,6 +157,8 @@ def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
     file, questions = as_path("path", path), []
     with open_regular(file) as lines:
         for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
             try:
                 record = json.loads(line)
                 steps = tuple(record.pop("chain_of_thought"))

@@ -1,4 +1,4 @@
-"""Attention with a query at every position, and its projections with the pre norm before them if any."""
+"""Attention, with the pre norm before it if any: with a query at every position, or at the last alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.layers import Norm, add_bias, input_gradient, store_projections, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, store_projections, weight_gradient
 from sim.fast.matmul import small_products
 from sim.fast.token_table import TableProjections
 from sim.models.layers import Parameters, causal_mask, joined
@@ -97,6 +97,100 @@ class Attention:
         """Undo ``_heads``."""
         split = x.view(*self.sizes[:2], self.n_heads, -1, x.shape[-1])
         return split.transpose(2, 3).flatten(3).flatten(1, 2)
+
+
+@dataclass(frozen=True)
+class LastPositionAttention:
+    r"""Attention with a query at the last position alone; keys and values are never computed.
+
+    A query meets its keys as :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and what it reads is
+    :math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query per sequence, mapping the query and
+    the weighted sum is L times less work than mapping every position. The same numbers up to rounding. The
+    pre norm before it, if there is one, may be on the queries alone.
+    """
+
+    prefix: str
+    sizes: tuple[int, int, int]
+    """M, B and L."""
+    n_heads: int
+    norm: Norm | None
+    queries_only: bool = False
+
+    def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return (M, B, d_m) for x of shape (M, B L, d_m), and what the derivative needs.
+
+        b_K adds the same to all logits of a query and drops out of the softmax; weights that sum to one
+        take b_V through unchanged.
+        """
+        W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
+        x, query_input, normed = self._normed(p, x)
+        q = self._heads(add_bias(torch.bmm(query_input, W_Q), p.get(f"{self.prefix}b_Q")))
+        query_key = self._sequences(input_gradient(q, self._heads(W_K)))
+        positions = x.view(-1, self.sizes[2], x.shape[-1])
+        with small_products():
+            weights = softmax_(torch.bmm(query_key, positions.mT).mul_(1 / math.sqrt(q.shape[-1])))
+            read = torch.bmm(weights, positions)
+        mixed = self._rows(torch.bmm(self._by_head(read), self._heads(W_V)))
+        mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
+        y = add_bias(torch.bmm(mixed, W_O), p.get(f"{self.prefix}b_O"))
+        return y, (normed, x, query_input, q, query_key, weights, read, mixed)
+
+    def _normed(self, p: Parameters, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+        """Return what keys and values are made of, what queries are made of, and what the norm saved."""
+        if self.norm is None:
+            return x, last_rows(x, self.sizes), ()
+        if self.queries_only:
+            query_input, normed = self.norm.forward(p, last_rows(x, self.sizes).contiguous())
+            return x, query_input, normed
+        x, normed = self.norm.forward(p, x)
+        return x, last_rows(x, self.sizes), normed
+
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, shape (M, B L, d_m)."""
+        normed, x, query_input, q, query_key, weights, read, mixed = saved
+        W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
+        d_mixed = self._heads(input_gradient(dy, W_O))
+        d_read = self._sequences(input_gradient(d_mixed, self._heads(W_V)))
+        positions = x.view(-1, self.sizes[2], x.shape[-1])
+        with small_products():
+            d_logits = softmax_backward(weights, torch.bmm(d_read, positions.mT), 1 / math.sqrt(q.shape[-1]))
+            d_query_key = self._by_head(torch.bmm(d_logits, positions))
+            dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
+        dq = self._rows(torch.bmm(d_query_key, self._heads(W_K)))
+        gradients = {
+            "W_Q": weight_gradient(query_input, dq),
+            "W_K": self._rows(weight_gradient(d_query_key, q)),
+            "W_V": self._rows(weight_gradient(self._by_head(read), d_mixed)),
+            "W_O": weight_gradient(mixed, dy),
+        }
+        if f"{self.prefix}b_Q" in p:
+            gradients |= {"b_Q": dq.sum(1), "b_V": self._rows(d_mixed).sum(1), "b_O": dy.sum(1)}
+            gradients["b_K"] = torch.zeros_like(gradients["b_Q"])
+        found |= {f"{self.prefix}{name}": gradient for name, gradient in gradients.items()}
+        dx = dx.view(x.shape)
+        d_query_input = input_gradient(dq, W_Q)
+        if self.norm is not None and self.queries_only:
+            d_query_input = self.norm.backward(p, normed, d_query_input, found)
+        last_rows(dx, self.sizes).add_(d_query_input)
+        if self.norm is None or self.queries_only:
+            return dx
+        return self.norm.backward(p, normed, dx, found)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """Give every head a product of its own: (M, R, H w) → (M H, R, w)."""
+        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2).flatten(0, 1)
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """Undo ``_heads``."""
+        return x.view(-1, self.n_heads, *x.shape[1:]).transpose(1, 2).flatten(2)
+
+    def _sequences(self, x: Tensor) -> Tensor:
+        """Put a sequence's heads together: (M H, B, d_m) → (M B, H, d_m)."""
+        return x.view(-1, self.n_heads, *x.shape[1:]).transpose(1, 2).flatten(0, 1)
+
+    def _by_head(self, x: Tensor) -> Tensor:
+        """Undo ``_sequences``."""
+        return x.view(-1, self.sizes[1], *x.shape[1:]).transpose(1, 2).flatten(0, 1)
 
 
 def softmax_(logits: Tensor) -> Tensor:

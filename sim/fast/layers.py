@@ -1,4 +1,4 @@
-"""What both kinds of model are made of, with derivatives written out.
+"""What models are made of, with derivatives written out, and the smallest of them, the Emb-MLP.
 
 Each piece is a pair of functions: one forward, which also returns what its derivative needs, and one
 backward, from the loss's gradient in the output to that in the input; gradients of parameters are put into
@@ -19,8 +19,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from sim.config.model import EmbMLPConfig
 from sim.config.model_section import Activation
-from sim.models.layers import ACTIVATIONS, Parameters, own_rows
+from sim.models.layers import ACTIVATIONS, Parameters, look_up_sum, own_rows
 
 ops: Any = torch.ops.aten
 Elementwise = Activation | Literal["gelu-tanh"]
@@ -62,22 +63,21 @@ class Norm:
         """Return dx; put the gradients of gain and bias into ``found``."""
         x, mean, scale = saved
         gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
-        alone = len(x) == 1
-        if not alone:
-            found[f"{self.prefix}.w"] = torch.einsum("mrk,mrk->mk", dy, (x - mean) * scale)
-            if bias is not None:
-                found[f"{self.prefix}.b"] = dy.sum(1)
-            dy = dy * gain[:, None]
-        own = (gain[0], None if bias is None else bias[0]) if alone else (None, None)
-        wanted = [True, alone, alone and bias is not None]
         dx: Tensor
-        dx, d_gain, d_bias = ops.native_layer_norm_backward(
-            dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
-        )
-        if alone:
+        if len(x) == 1:
+            own, wanted = (gain[0], None if bias is None else bias[0]), [True, True, bias is not None]
+            dx, d_gain, d_bias = ops.native_layer_norm_backward(
+                dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
+            )
             found[f"{self.prefix}.w"] = d_gain[None]
             if bias is not None:
                 found[f"{self.prefix}.b"] = d_bias[None]
+            return dx
+        found[f"{self.prefix}.w"] = torch.einsum("mrk,mrk->mk", dy, (x - mean) * scale)
+        if bias is not None:
+            found[f"{self.prefix}.b"] = dy.sum(1)
+        dy, wanted = (dy * gain[:, None]).contiguous(), [True, False, False]
+        dx = ops.native_layer_norm_backward(dy, x, x.shape[-1:], mean, scale, None, None, wanted)[0]
         return dx
 
 
@@ -175,3 +175,18 @@ def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
     index = own_rows(tokens, rows)
     found = dy.new_zeros(members * rows, width).index_add_(0, index.flatten(), dy.reshape(-1, width))
     return found.view(members, rows, width)
+
+
+def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) -> tuple[Tensor, Parameters]:
+    """Return the losses of the Emb-MLP, shape (M,), and the gradients."""
+    sums = look_up_sum(p["W_emb"], tokens)
+    before = torch.bmm(sums, p["W1"])
+    hidden = IN_PLACE[model.activation](before)
+    losses, dy = cross_entropy(torch.bmm(hidden, p["W2"]), labels)
+    dh = DERIVATIVES[model.activation](input_gradient(dy, p["W2"]), hidden, before)
+    each = input_gradient(dh, p["W1"])[:, :, None].expand(-1, -1, tokens.shape[2], -1)
+    return losses, {
+        "W_emb": table_gradient(p["W_emb"].shape[1], tokens, each),
+        "W1": weight_gradient(sums, dh),
+        "W2": weight_gradient(hidden, dy),
+    }

@@ -12,7 +12,7 @@ import operator
 import sys
 import timeit
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -43,16 +43,17 @@ class RouteReport:
     """Largest error of each route against float64, entry by entry over the product of absolute values."""
 
 
-@contextmanager
 @checked
-def matmul_route(route: Route) -> Iterator[None]:
+def matmul_route(route: Route) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
-    if route == "default":
-        yield
-        return
-    settings: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
+    settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
+    return nullcontext() if route == "default" else _precision(settings, "bf16")
+
+
+@contextmanager
+def _precision(settings: Any, name: str) -> Iterator[None]:
     before = settings.fp32_precision
-    settings.fp32_precision = "bf16"
+    settings.fp32_precision = name
     try:
         yield
     finally:
@@ -91,18 +92,12 @@ def keep_freed_memory() -> bool:
     return done == [1, 1, 1]
 
 
-@contextmanager
-def small_products() -> Iterator[None]:
+def small_products() -> AbstractContextManager[None]:
     """Take the default route inside the block: the faster one for attention's products of a few positions."""
     settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
     if torch.compiler.is_compiling() or settings is None or settings.fp32_precision != "bf16":
-        yield
-        return
-    settings.fp32_precision = "ieee"
-    try:
-        yield
-    finally:
-        settings.fp32_precision = "bf16"
+        return nullcontext()
+    return _precision(settings, "ieee")
 
 
 @checked

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from sim.config.model import AttentionModel
 from sim.config.model_section import PRE_NORMS
-from sim.fast.attention import Attention, RowProjections
-from sim.fast.last_position import LastPositionAttention
+from sim.fast.attention import Attention, LastPositionAttention, RowProjections
 from sim.fast.layers import (
     Norm,
     add_bias,

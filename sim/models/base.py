@@ -31,7 +31,8 @@ class TensorSpec:
     shape: tuple[int, ...]
     """Without the member axis."""
     fan_in: int | None = None
-    """d_in, the dimension that γ acts on; None for a tensor that is not drawn from a Gaussian."""
+    """d_in, the dimension that γ acts on: the rows of a matrix, which is applied to row vectors; None for a
+    tensor that is not drawn from a Gaussian."""
     scale: float = 1.0
     """What the standard deviation d_in^-γ is multiplied by."""
     start: float = 0.0
@@ -50,21 +51,22 @@ class Scores(NamedTuple):
     n: int
 
 
-def matrices(shapes: dict[str, tuple[int, int]]) -> dict[str, TensorSpec]:
-    """Return matrices that are applied to row vectors: their fan-in is their number of rows."""
-    return {name: TensorSpec(shape, shape[0]) for name, shape in shapes.items()}
-
-
 def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpec]:
     """Return tables of so many rows of width d_m: their fan-in is d_m, or their number of rows."""
     return {name: TensorSpec((n, d_m), d_m if fan_in == "d_m" else n) for name, n in rows.items()}
 
 
-def layer_matrices(layer: int, d_m: int, d_heads: int, d_f: int) -> dict[str, TensorSpec]:
-    """Return the matrices of a Transformer's layer, "0.W_Q" and so on."""
-    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), (d_m, d_heads))
-    shapes = {**reading, "W_O": (d_heads, d_m), "W_in": (d_m, d_f), "W_out": (d_f, d_m)}
-    return matrices({f"{layer}.{name}": shape for name, shape in shapes.items()})
+def layer_matrices(
+    layer: int, d_m: int, d_heads: int, d_f: int, residual: float = 1.0
+) -> dict[str, TensorSpec]:
+    """Return the matrices of a Transformer's layer, "0.W_Q" and so on.
+
+    The scale of those that write to the residual stream, W_O and W_out, is ``residual``.
+    """
+    reading = dict.fromkeys(("W_Q", "W_K", "W_V"), TensorSpec((d_m, d_heads), d_m))
+    writing = {"W_O": TensorSpec((d_heads, d_m), d_heads, residual)}
+    mlp = {"W_in": TensorSpec((d_m, d_f), d_m), "W_out": TensorSpec((d_f, d_m), d_f, residual)}
+    return {f"{layer}.{name}": spec for name, spec in (reading | writing | mlp).items()}
 
 
 class Model(ABC, Generic[SectionT]):

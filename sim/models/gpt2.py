@@ -8,7 +8,7 @@ sequence, where no real position sees it, and is nobody's target.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -30,26 +30,19 @@ class GPT2(Model[GPT2Config]):
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         own = self.section
-        specs = self._scaled(tables({"W_E": vocab_size, "W_pos": length}, own.d_m, own.embedding_fan_in))
+        specs = tables({"W_E": vocab_size, "W_pos": length}, own.d_m, own.embedding_fan_in)
         for layer in range(own.n_layers):
             maps = layer_matrices(layer, own.d_m, own.d_m, 4 * own.d_m)
-            specs |= self._scaled(maps)
-            specs |= {n.replace("W_", "b_"): TensorSpec(spec.shape[1:]) for n, spec in maps.items()}
+            specs |= maps | {n.replace("W_", "b_"): TensorSpec(spec.shape[1:]) for n, spec in maps.items()}
         norms = [f"{layer}.{norm}" for layer in range(own.n_layers) for norm in ("ln1", "ln2")]
         for norm in (*norms, "ln_final"):
             specs |= {f"{norm}.w": TensorSpec((own.d_m,), start=1.0), f"{norm}.b": TensorSpec((own.d_m,))}
+        if own.own_scales:
+            residual = OWN_SCALE / math.sqrt(2 * own.n_layers)
+            for name, spec in specs.items():
+                if name.rpartition(".")[2] in OWN_SCALED:  # With a fan-in of 1, γ has no effect.
+                    specs[name] = replace(spec, fan_in=1, scale=residual if "." in name else OWN_SCALE)
         return specs
-
-    def _scaled(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
-        """Return matrices at GPT-2's own scale, where they keep that: with a fan-in of 1, γ has no effect."""
-        own = self.section
-        residual = OWN_SCALE / math.sqrt(2 * own.n_layers)
-        return {
-            name: replace(spec, fan_in=1, scale=residual if "." in name else OWN_SCALE)
-            if own.own_scales and name.rpartition(".")[2] in OWN_SCALED
-            else spec
-            for name, spec in specs.items()
-        }
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return what the read-out multiplies, shape (M, B, L, d_m)."""
@@ -57,16 +50,13 @@ class GPT2(Model[GPT2Config]):
         x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
         for layer in range(own.n_layers):
             p = of_layer(parameters, layer)
-            projected = linear_together(p, self._norm(p, "ln1", x), "QKV")
+            projected = linear_together(p, layer_norm(p, "ln1", x, own.norm_epsilon), "QKV")
             q, k, v = (heads(part, own.n_heads) for part in projected)
             mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
-            raw = linear(self._norm(p, "ln2", x), p["W_in"], p["b_in"])
+            raw = linear(layer_norm(p, "ln2", x, own.norm_epsilon), p["W_in"], p["b_in"])
             x = x + linear(torch.nn.functional.gelu(raw, approximate="tanh"), p["W_out"], p["b_out"])
-        return self._norm(parameters, "ln_final", x)
-
-    def _norm(self, p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
-        return layer_norm(x, p[f"{name}.w"], p[f"{name}.b"], self.section.norm_epsilon)
+        return layer_norm(parameters, "ln_final", x, own.norm_epsilon)
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return the logits of the label, behind the last token of each sequence, shape (M, B, d)."""

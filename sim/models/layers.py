@@ -51,8 +51,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return y if bias is None else y + bias[:, None, None]
 
 
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, epsilon: float) -> Tensor:
+def look_up_sum(table: Tensor, tokens: Tensor) -> Tensor:
+    """Return the sum of the rows of each sequence's tokens: (M, d, width), (M, B, L) → (M, B, width)."""
+    flat = table.reshape(-1, table.shape[-1])
+    bags = own_rows(tokens, table.shape[1]).flatten(0, 1)
+    return torch.nn.functional.embedding_bag(bags, flat, mode="sum").view(*tokens.shape[:2], -1)
+
+
+def layer_norm(p: Mapping[str, Tensor], name: str, x: Tensor, epsilon: float) -> Tensor:
     """Normalise each row of x (M, B, L, width) to mean 0 and variance 1, then scale and shift it."""
+    gain, bias = p[f"{name}.w"], p.get(f"{name}.b")
     if len(x) == 1:  # One kernel in place of three.
         own = None if bias is None else bias.squeeze(0)
         return torch.nn.functional.layer_norm(x, x.shape[-1:], gain.squeeze(0), own, epsilon)

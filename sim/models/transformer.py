@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -22,7 +21,6 @@ from sim.models.base import (
     TensorSpec,
     check_inputs,
     layer_matrices,
-    matrices,
     mean_cross_entropy,
     next_tokens,
     tables,
@@ -58,7 +56,7 @@ def transformer(
         x = _layer(of_layer(parameters, layer), x, model, last_only, keep_own)
         keep(f"{layer + 1}.input" if layer + 1 < model.n_layers else "output", x)
     if model.norm in PRE_NORMS:
-        x = _norm(parameters, "ln_final", x, model)
+        x = layer_norm(parameters, "ln_final", x, model.norm_epsilon)
     logits = linear(x, parameters["W_U"], parameters.get("b_U")) if "W_U" in parameters else x
     return logits if every_position else logits[:, :, -1]
 
@@ -104,22 +102,18 @@ def attention_pattern(parameters: Parameters, tokens: Tensor, model: AttentionMo
 
 
 def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
-    query_input = _norm(p, "ln1", x, model) if model.norm in PRE_NORMS else x
+    query_input = layer_norm(p, "ln1", x, model.norm_epsilon) if model.norm in PRE_NORMS else x
     seen = query_input if model.norm == "pre" else x
     mixed = attention(p, query_input, seen, model.n_heads, last_only=last_only, keep=keep)
     keep("attention_out", mixed)
     h = (x[:, :, -1:] if last_only else x) + mixed
     if model.norm == "post":
-        h = _norm(p, "ln1", h, model)
-    seen = _norm(p, "ln2", h, model) if model.norm in PRE_NORMS else h
+        h = layer_norm(p, "ln1", h, model.norm_epsilon)
+    seen = layer_norm(p, "ln2", h, model.norm_epsilon) if model.norm in PRE_NORMS else h
     hidden = ACTIVATIONS[model.activation](linear(seen, p["W_in"], p.get("b_in")))
     keep("hidden", hidden)
     out = h + linear(hidden, p["W_out"], p.get("b_out"))
-    return _norm(p, "ln2", out, model) if model.norm == "post" else out
-
-
-def _norm(p: Mapping[str, Tensor], name: str, x: Tensor, model: AttentionModel) -> Tensor:
-    return layer_norm(x, p[f"{name}.w"], p.get(f"{name}.b"), model.norm_epsilon)
+    return layer_norm(p, "ln2", out, model.norm_epsilon) if model.norm == "post" else out
 
 
 class Transformer(Model[OneLayerConfig | TransformerConfig]):
@@ -137,23 +131,17 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         own, d_m = self.section, self.section.width(vocab_size)
         rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
         specs = tables(rows, d_m, own.embedding_fan_in)
+        residual = 1 / math.sqrt(2 * own.n_layers) if own.scale_residual else 1.0
         for layer in range(own.n_layers):
-            specs |= self._writing_scaled(layer_matrices(layer, d_m, own.n_heads * own.d_k, own.d_f))
+            specs |= layer_matrices(layer, d_m, own.n_heads * own.d_k, own.d_f, residual)
         norms = () if own.norm == "none" else ("ln1", "ln2")
         for layer in range(own.n_layers):
             specs |= {f"{layer}.{norm}.w": TensorSpec((d_m,), start=1.0) for norm in norms}
         if own.norm in PRE_NORMS:
             specs["ln_final.w"] = TensorSpec((d_m,), start=1.0)
         if "W_U" in own.matrix_names():
-            specs |= matrices({"W_U": (d_m, vocab_size)})
+            specs["W_U"] = TensorSpec((d_m, vocab_size), d_m)
         return specs | self._biases(specs)
-
-    def _writing_scaled(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
-        """Divide by √(2 n_layers) the matrices that write to the residual stream, where that is asked for."""
-        if not self.section.scale_residual:
-            return specs
-        scale = 1 / math.sqrt(2 * self.section.n_layers)
-        return {n: replace(s, scale=scale) if n.endswith(("W_O", "W_out")) else s for n, s in specs.items()}
 
     def _biases(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
         """Return the biases of matrices ("0.W_Q" → "0.b_Q") and norms ("0.ln1.w" → "0.ln1.b")."""

@@ -154,6 +154,8 @@ class RunFolder(Manifest):
             return parse(self._verified(name))
         except FileNotFoundError:
             raise _incomplete(self.path, name) from None
+        except InputError:  # The list of checksums itself is damaged.
+            raise
         except ValueError as error:  # DamagedError, and what is no JSON.
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 

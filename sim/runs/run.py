@@ -86,7 +86,7 @@ class Run:
     @property
     def _title(self) -> str:
         c = self.config
-        return f"{c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, {self.metrics[-1]['epoch']:g} epochs"
+        return f"{c.model.kind}, γ = {c.init_rate:g}, seed {c.seed}, epoch {self.metrics[-1]['epoch']:g}"
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the metrics as tidy rows of ``sim.runs.table.COLUMNS``: one per evaluation and data set."""

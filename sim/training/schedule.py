@@ -34,11 +34,11 @@ def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> 
     return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
 
 
-def evaluation_marks(training: TrainingConfig, per_epoch: int) -> list[int]:
-    """Return the positions within an epoch at which a run evaluates; the last is its end."""
+def next_mark(training: TrainingConfig, position: int, per_epoch: int) -> int:
+    """Return the position within the epoch at which a run evaluates next; the last is its end."""
     parts = training.evaluations_per_epoch
-    marks = {round(part * per_epoch / parts) for part in range(1, parts + 1)}
-    return sorted(marks - {0})
+    marks = (round(part * per_epoch / parts) for part in range(1, parts + 1))
+    return next(mark for mark in marks if mark > position)
 
 
 def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:

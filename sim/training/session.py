@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from sim.runs.folder import STATISTICS, RunFolder, checkpoint_name, snapshot_nam
 from sim.runs.run import is_complete
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
-from sim.training.schedule import evaluation_marks, has_ended
+from sim.training.schedule import has_ended, next_mark
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.checked import checked
@@ -107,36 +107,36 @@ def train_together(
         kernels = choose_kernels(trainer, how.kernels, recorded[0])
         constant = {"matmul": asdict(route), "kernels": asdict(kernels), "tokenizer": tokenizer}
         session = _Session(trainer, folders, report, recorded, constant)
-        session.start()
-        while not session.is_over() and trainer.advance(session.next_mark(), stop):
+        while not session.is_over():
+            mark = next_mark(trainer.training, trainer.position, trainer.steps_per_epoch)
+            if not trainer.advance(mark, stop):
+                break
             session.record()
         return session.end()
 
 
-@dataclass
 class _Session:
     """Members in training together, with the folders that receive them.
 
+    It begins at the members' newest common checkpoint; without one, it writes what a run begins with.
     ``recorded`` is each member's provenance as it was before, empty for a new run; ``constant`` are the parts
     of the new one that stay as they are.
     """
 
-    trainer: Trainer
-    folders: list[RunFolder]
-    report: Report
-    recorded: list[dict[str, Any]]
-    constant: dict[str, Any]
-    metrics: list[list[dict[str, Any]]] = field(init=False)
-    seconds_before: float = 0.0
-    started: float = field(default_factory=time.perf_counter)
-    first_step: int = 0
-    """The step from which this session continues."""
-
-    def start(self) -> None:
-        """Go back to the members' newest common checkpoint; without one, write what a run begins with."""
-        trainer, folders = self.trainer, self.folders
+    def __init__(
+        self,
+        trainer: Trainer,
+        folders: Sequence[RunFolder],
+        report: Report,
+        recorded: Sequence[dict[str, Any]],
+        constant: dict[str, Any],
+    ) -> None:
+        self.trainer, self.folders, self.report = trainer, folders, report
+        self.recorded, self.constant = recorded, constant
+        self.started, self.seconds_before = time.perf_counter(), 0.0
+        self.metrics: list[list[dict[str, Any]]] = [[] for _ in folders]
         checkpoints = newest_checkpoints(folders)
-        self.metrics = [[] for _ in folders]
+        self.first_step = 0
         if checkpoints is not None:
             trainer.restore(checkpoints)
             self.first_step, self.seconds_before = trainer.optimizer.step, checkpoints[0][1].seconds
@@ -152,11 +152,6 @@ class _Session:
     def is_over(self) -> bool:
         """Return whether the run takes no more steps: members with patience train alone."""
         return has_ended(self.trainer.training, self.metrics[0])
-
-    def next_mark(self) -> int:
-        """Return the position within the epoch to train to: of the next evaluation, or the epoch's end."""
-        marks = evaluation_marks(self.trainer.training, self.trainer.steps_per_epoch)
-        return next(mark for mark in marks if mark > self.trainer.position)
 
     def record(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch

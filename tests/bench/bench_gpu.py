@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from sim import RunConfig, Trainer, load_preset
-from tests.bench.products import spread
+from tests.bench.bench_train import spread
 from tests.bench.reference import PlainLoop
 
 MEMBERS = (15, 30, 60)

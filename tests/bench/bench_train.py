@@ -6,23 +6,25 @@ several runs. Rounds are interleaved, so that a drift of the machine's speed mee
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable
+import timeit
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
-from typing import Any
+from operator import truediv
+from typing import Any, NamedTuple
 
 import torch
 
 from sim import MemberConfig, RunConfig, Trainer, matmul_route
+from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.config.run import Kernels
-from sim.fast.matmul import keep_freed_memory
+from sim.fast.matmul import Route, keep_freed_memory
 from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels, member_route
-from tests.bench.products import Product, fewest_seconds, needed_products, operations, spread
 from tests.bench.reference import PlainLoop
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -39,12 +41,13 @@ def bench_train(rounds: int = 5) -> dict[str, Any]:
     found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
     for name in MODELS:
         # Pools of their own: the plain loop shall have neither the engine's memory nor its settings.
-        with ExitStack() as stack:
-            ours, plain = (
-                stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"))) for _ in range(2)
-            )
+        with _pool(workers) as ours, _pool(workers) as plain:
             found[name] = _bench_model(ours, plain, name, workers, rounds)
     return found
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"))
 
 
 def _bench_model(
@@ -54,7 +57,7 @@ def _bench_model(
     work: dict[str, tuple[ProcessPoolExecutor, Callable[[str, int], float]]] = {
         "plain loop": (plain, plain_rate),
         "torch": (ours, engine_rate),
-        "compiled": (ours, compiled_rate),
+        "compiled": (ours, partial(engine_rate, kernels="compiled")),
         "limit": (ours, limit_rate),
     }
     for pool, call in work.values():  # Everything built and warm, in every process.
@@ -64,7 +67,7 @@ def _bench_model(
         for kind, (pool, call) in work.items():
             rates[kind].append(sum(pool.map(call, [name] * workers, [steps] * workers)))
     ratios = {
-        f"{kernels} to {other}": spread([a / b for a, b in zip(rates[kernels], rates[other], strict=True)])
+        f"{kernels} to {other}": spread(list(map(truediv, rates[kernels], rates[other])))
         for kernels in ("torch", "compiled")
         for other in ("plain loop", "limit")
     }
@@ -126,11 +129,6 @@ def engine_rate(name: str, steps: int, kernels: Kernels = "torch") -> float:
         return steps / (time.perf_counter() - start)
 
 
-def compiled_rate(name: str, steps: int) -> float:
-    """Return the same with compiled kernels."""
-    return engine_rate(name, steps, "compiled")
-
-
 def plain_rate(name: str, steps: int) -> float:
     """Return the plain loop's steps per second in this process; a third of the steps is enough for it."""
     loop, steps = _plain(name), max(steps // 3, 1)
@@ -144,3 +142,56 @@ def limit_rate(name: str, steps: int) -> float:
     _trainer(name, "torch")
     repeats = max(min(steps // 4, 60), 3)
     return 1 / fewest_seconds(_products(name), route_of(name)["route"], repeats)
+
+
+class Product(NamedTuple):
+    """y = x W with x of shape (rows, inner) and W of shape (inner, outer)."""
+
+    rows: int
+    inner: int
+    outer: int
+
+
+def needed_products(model: ModelConfig, vocab_size: int, batch: int, length: int) -> list[Product]:
+    """Return the products of a forward pass in which only the last position is read.
+
+    The last layer's queries, output map, FFN and the read-out serve the last position alone; its keys
+    and values, and every other layer, for all. Attention's own products, a hundredth of the rest, are left
+    out, which makes the limit a little higher than it is.
+    """
+    if isinstance(model, EmbMLPConfig):
+        return [Product(batch, model.d_m, model.d_f), Product(batch, model.d_f, vocab_size)]
+    assert isinstance(model, TransformerConfig)
+    d, heads, everywhere = model.d_m, model.n_heads * model.d_k, batch * length
+    found = []
+    for layer in range(model.n_layers):
+        rows = batch if layer == model.n_layers - 1 else everywhere
+        found += [Product(rows, d, heads), Product(everywhere, d, 2 * heads), Product(rows, heads, d)]
+        found += [Product(rows, d, model.d_f), Product(rows, model.d_f, d)]
+    return [*found, Product(batch, d, vocab_size)]
+
+
+def operations(products: list[Product]) -> float:
+    """Return the floating-point operations of the products and of both their derivatives."""
+    return sum(3 * 2.0 * p.rows * p.inner * p.outer for p in products)
+
+
+def fewest_seconds(products: list[Product], route: Route, repeats: int = 40) -> float:
+    """Return the time of the products and both their derivatives, each at its own best, one after another.
+
+    Each is repeated by itself with its factors in the cache, which no training step can have.
+    """
+    seconds = 0.0
+    with matmul_route(route):
+        for product in products:
+            x, y = torch.randn(product.rows, product.inner), torch.randn(product.rows, product.outer)
+            w = torch.randn(product.inner, product.outer)
+            for a, b in ((x, w), (x.mT, y), (y, w.mT)):
+                call = partial(torch.mm, a, b, out=a @ b)
+                seconds += min(timeit.repeat(call, number=1, repeat=repeats))
+    return seconds
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return the median of measurements, and their range."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}

@@ -6,29 +6,15 @@ AdamW and ``loss.item()`` each step; nothing is slowed down on purpose.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
-from torch.utils.data import Dataset as TorchDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 from sim import Trainer
 from sim.config.model import TransformerConfig
-
-
-class Sequences(TorchDataset[tuple[Tensor, Tensor]]):
-    """Labelled sequences, one at a time."""
-
-    def __init__(self, tokens: Tensor, labels: Tensor) -> None:
-        self.tokens, self.labels = tokens, labels
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
-        return self.tokens[index], self.labels[index]
 
 
 def linear(weight: Tensor) -> nn.Linear:
@@ -48,8 +34,7 @@ class EmbMLP(nn.Module):
         self.hidden, self.readout = linear(start["W1"]), linear(start["W2"])
 
     def forward(self, tokens: Tensor) -> Tensor:
-        logits: Tensor = self.readout(torch.tanh(self.hidden(self.embedding(tokens).sum(dim=1))))
-        return logits
+        return self.readout(torch.tanh(self.hidden(self.embedding(tokens).sum(dim=1))))
 
 
 class Block(nn.Module):
@@ -61,28 +46,27 @@ class Block(nn.Module):
         self.W_Q, self.W_K, self.W_V, self.W_O, self.W_in, self.W_out = (
             linear(start[prefix + name]) for name in names
         )
-        self.norm = norm
-        if norm != "none":
-            width = len(start[f"{prefix}ln1.w"])
-            self.ln1, self.ln2 = nn.LayerNorm(width, bias=False), nn.LayerNorm(width, bias=False)
+        self.is_pre, width = norm == "pre", len(start["W_E"][0])
+        self.ln1, self.ln2 = (
+            nn.Identity() if norm == "none" else nn.LayerNorm(width, bias=False) for _ in range(2)
+        )
 
     def attend(self, x: Tensor) -> Tensor:
         q, k, v = self.W_Q(x), self.W_K(x), self.W_V(x)
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
         mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device), 1)
         weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
-        mixed: Tensor = self.W_O(weights @ v)
-        return mixed
+        return self.W_O(weights @ v)
+
+    def transform(self, x: Tensor) -> Tensor:
+        return self.W_out(torch.relu(self.W_in(x)))
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.norm == "pre":
+        if self.is_pre:
             x = x + self.attend(self.ln1(x))
-            y: Tensor = x + self.W_out(torch.relu(self.W_in(self.ln2(x))))
-            return y
-        x = x + self.attend(x)
-        x = self.ln1(x) if self.norm == "post" else x
-        x = x + self.W_out(torch.relu(self.W_in(x)))
-        return self.ln2(x) if self.norm == "post" else x
+            return x + self.transform(self.ln2(x))
+        x = self.ln1(x + self.attend(x))
+        return self.ln2(x + self.transform(x))
 
 
 class Transformer(nn.Module):
@@ -100,8 +84,7 @@ class Transformer(nn.Module):
         x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             x = block(x)
-        logits: Tensor = self.readout(self.final(x))
-        return logits[:, -1]
+        return self.readout(self.final(x))[:, -1]
 
 
 class PlainLoop:
@@ -118,13 +101,13 @@ class PlainLoop:
     def __init__(self, trainer: Trainer, device: str = "cpu") -> None:
         data, t = trainer.datasets[0], trainer.training
         start = {name: p[0].clone() for name, p in trainer.parameters.items()}
-        self.model: nn.Module
-        if isinstance(trainer.model, TransformerConfig):
-            self.model = Transformer(start, trainer.model)
-        else:
-            self.model = EmbMLP(start)
-        self.loader = DataLoader(
-            Sequences(data.tokens[data.train], data.labels[data.train]),
+        self.model: nn.Module = (
+            Transformer(start, trainer.model)
+            if isinstance(trainer.model, TransformerConfig)
+            else EmbMLP(start)
+        )
+        loader = DataLoader(
+            TensorDataset(data.tokens[data.train], data.labels[data.train]),
             batch_size=int(t.batch_size),
             sampler=trainer.batches.order[0].tolist(),
         )
@@ -133,17 +116,12 @@ class PlainLoop:
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=t.learning_rate, betas=(t.beta1, t.beta2), weight_decay=t.weight_decay
         )
-        self.batches: Iterator[tuple[Tensor, Tensor]] = iter(self.loader)
+        self.batches = itertools.chain.from_iterable(itertools.repeat(loader))
 
     def steps(self, count: int) -> list[float]:
         """Take some steps and return each one's loss."""
         losses = []
-        for _ in range(count):
-            try:
-                tokens, labels = next(self.batches)
-            except StopIteration:
-                self.batches = iter(self.loader)
-                tokens, labels = next(self.batches)
+        for tokens, labels in itertools.islice(self.batches, count):
             tokens, labels = tokens.to(self.device), labels.to(self.device)
             loss = nn.functional.cross_entropy(self.model(tokens), labels)
             self.optimizer.zero_grad()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import random
@@ -84,49 +85,41 @@ LARGE: dict[tuple[str, str], tuple[int, ...]] = {
     ("data", "n_sequences"): (10**9, 10**15, 10**18),
 }
 """Settings that would need more memory than there is, or never end."""
+PRECIOUS = ("notes.md", "config.json", "thesis/chapter.tex", "emb-mlp.safetensors")
+MINE = '{"format_version": 1, "name": "mine"}'
+"""A user's files, and what each holds."""
 Line = tuple[tuple[str, ...], bytes]
 """A command line, and the content of the file ``case.toml`` that it may name."""
 
 
 def command_lines(folder: Path) -> Iterator[Case]:
     """Run bad command lines beside a user's files, in an order that spreads the sorts evenly."""
-    (folder / "precious" / "thesis").mkdir(parents=True)
-    for name in ("notes.md", "config.json", "thesis/chapter.tex", "emb-mlp.safetensors"):
-        (folder / "precious" / name).write_text('{"format_version": 1, "name": "mine"}')
-    (folder / "link").symlink_to("precious")
-    os.mkfifo(folder / "pipe.toml")
-    (folder / "binary.toml").write_bytes(bytes(range(256)))
-    (folder / "empty.toml").touch()
-    (folder / "notes.txt").write_text("a dog saw a cat\n\na cat saw a dog\n\n" * 30)
-    (folder / "tiny.toml").write_bytes(_toml(TINY))
+    home = folder / "home"
+    (home / "precious" / "thesis").mkdir(parents=True)
+    for name in PRECIOUS:
+        (home / "precious" / name).write_text(MINE)
+    (home / "link").symlink_to("precious")
+    (home / "binary.toml").write_bytes(bytes(range(256)))
+    (home / "empty.toml").touch()
+    (home / "notes.txt").write_text("a dog saw a cat\n\na cat saw a dog\n\n" * 30)
+    (home / "tiny.toml").write_bytes(_toml(TINY))
     lines = [*_options(), *_paths(), *_tables(), *_texts(), *_sizes()]
     random.Random(0).shuffle(lines)
-    kept = _contents(folder)
-    return (partial(_ran, folder, line, kept) for line in lines)
+    return (partial(_ran, home, line) for line in lines)
 
 
-def _contents(folder: Path) -> dict[Path, str | None]:
-    """Return everything in the folder, with the content of what is precious."""
-    found: dict[Path, str | None] = dict.fromkeys(folder.iterdir())
-    files = (folder / "precious").rglob("*")
-    return found | {file: file.read_text() if file.is_file() else None for file in files}
-
-
-def _ran(folder: Path, line: Line, kept: dict[Path, str | None]) -> Ending:
-    """Run a command line and leave the folder as it was found."""
+def _ran(home: Path, line: Line) -> Ending:
+    """Run a command line in a copy of the folder with the user's files."""
     arguments, content = line
-    (folder / "case.toml").write_bytes(content)
-    ending = ran(arguments)
-    is_whole = all(t is None or (f.is_file() and f.read_text() == t) for f, t in kept.items())
-    for entry in {*folder.iterdir(), *(folder / "precious").rglob("*")} - kept.keys():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink(missing_ok=True)
-    for file, text in kept.items():
-        if text is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+    here = home.parent / "copies" / "copy"
+    shutil.copytree(home, here, symlinks=True)
+    os.mkfifo(here / "pipe.toml")
+    (here / "case.toml").write_bytes(content)
+    with contextlib.chdir(here):
+        ending = ran(arguments)
+    files = [here / "precious" / name for name in PRECIOUS]
+    is_whole = all(file.is_file() and file.read_text() == MINE for file in files)
+    shutil.rmtree(here.parent)
     return ending.of(ending.case, "" if is_whole else "deletion")
 
 

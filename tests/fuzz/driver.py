@@ -8,7 +8,6 @@ import io
 import signal
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import NoReturn
 from unittest.mock import patch
 
-from sim.runs.provenance import peak_memory_mib
 from theory import InputError, IntegrationError, OutsideValidityWarning
 from validate.cli import main
 
@@ -142,16 +140,3 @@ def ran_cases(kind: str, every: int = 1) -> list[Ending]:
     with tempfile.TemporaryDirectory(prefix="anchorflow-fuzz-") as folder, contextlib.chdir(folder):
         cases: Iterator[Case] = getattr(module, kind.replace(" ", "_"))(Path(folder))
         return [case() for case in islice(cases, 0, None, every)]
-
-
-def run(every: int = 1) -> bool:
-    """Run all cases, or one in ``every``; print what failed, and how many there were; return if none did."""
-    bad = 0
-    for kind in KINDS:
-        found = ran_cases(kind, every)
-        failed = [ending for ending in found if ending.failed]
-        bad += len(failed)
-        how = ", ".join(f"{how} {count}" for how, count in Counter(e.how for e in failed).items())
-        print(*map(str, failed), f"{kind}: {len(found)} cases, {len(failed)} bad {how}", sep="\n")
-    print(f"peak memory {peak_memory_mib():.0f} MiB")
-    return not bad

@@ -26,17 +26,12 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def written(folder: Path, kind: str) -> Path:
-    file = folder / "config.json"
-    file.write_text(json.dumps({"model_type": kind} | CONFIGS[kind]))
-    return file
-
-
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_a_configuration_says_what_transformers_draws(kind: str, tmp_path: Path) -> None:
     """On the meta device, against the same model with numbers: measured scales, and all roles."""
     transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
-    advice = sim.advise(written(tmp_path, kind), 0.7)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | CONFIGS[kind]))
+    advice = sim.advise(tmp_path / "config.json", 0.7)
     config = transformers.AutoConfig.for_model(kind, **CONFIGS[kind])
     model = transformers.AutoModelForCausalLM.from_config(config)
     measured = {s.names[0]: s for s in sim.advise(model, 0.7).scales}

@@ -32,6 +32,11 @@ def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_pat
     file.write_text(dump_toml(task_to_dict(PAPER)))
     configs = [RunConfig(task=task) for task in ("emb-mlp", task_to_dict(PAPER), str(file), file, PAPER)]
     assert [config.build_task() for config in configs] == [PAPER] * 5
+    file.write_text(file.read_text().replace("length = 3", "length = 1"))
+    own = {"init_rate": 0.8, "seed": 0, "task": str(file)}
+    for read in (configs[2].members, lambda: make_member_config(own)):
+        with pytest.raises(InputError, match=rf"^{file}: length = 1: "):
+            read()
 
 
 @pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
@@ -118,6 +123,7 @@ WARM_UP = {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}
         ({"training": {"frozen": "W1"}}, "training.frozen"),
         ({"sources": {"model.nrm": "paper"}}, "sources"),
         ({"model": 3}, "model"),
+        ({"model": {"kind": "gpt2", 1: 2}}, "model"),
         ({"model": {"kind": ["x"]}}, "model.kind"),
         ({"model": {"n_heads": 2}}, "model key"),
         ({"model": {"kind": "transformer", "norm": "rms"}}, "model.norm"),

@@ -140,31 +140,25 @@ def test_epochs_are_read_from_folders(tmp_path: Path) -> None:
     assert seen == told == [Progress(member.name, epoch, 4, epoch == 4) for epoch in (1, 2, 3, 4)]
 
 
-@pytest.fixture
-def fake_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs of SLURM's names: ``sbatch`` keeps the script that it is given."""
-    pytest.importorskip("submitit")
-    folder, kept = tmp_path / "bin", tmp_path / "script.sh"
-    folder.mkdir()
-    for name, does in {"srun": ":", "sbatch": f'cp "$1" {kept}; echo Submitted batch job 7'}.items():
-        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    return kept
-
-
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_time_than_workers(
-    workers: int, fake_slurm: Path, tmp_path: Path
+    workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of programs of SLURM's names: ``sbatch`` keeps the script that it is given."""
+    pytest.importorskip("submitit")
     from sim.training.engines.on_slurm import Training, executor_of
 
+    script = tmp_path / "script.sh"
+    for name, does in {"srun": ":", "sbatch": f'cp "$1" {script}; echo Submitted batch job 7'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     members = small(seeds=[0, 1, 2]).members()
     jobs = jobs_of([(member, tmp_path / "out" / member.name) for member in members], "cpu")
     given = {"slurm_partition": "cpu", "timeout_min": 30}
     how = Execution(engine="slurm", workers=workers, engine_options=given)
     submitted = executor_of(jobs, how).map_array(Training(how.in_worker()), jobs)
-    asked = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", fake_slurm.read_text(), re.MULTILINE))
+    asked = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.read_text(), re.MULTILINE))
     assert (asked["array"], asked["partition"], asked["time"]) == (f"0-2%{min(workers, 3)}", "cpu", "30")
     assert asked["cpus-per-task"] == "1"
     assert asked["signal"].startswith("USR2@")  # Before the time limit: to be queued again.
@@ -191,20 +185,17 @@ def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(
     distributed = pytest.importorskip("distributed")
     config = small(seeds=[0, 1, 2, 3], epochs=100_000, evaluate_every=10)
     begun: set[str] = set()
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as cluster:
-        how = Execution(
-            engine="dask", workers=workers, engine_options={"scheduler": cluster.scheduler_address}
-        )
+    paths = [tmp_path / member.name for member in config.members()]
+    watched: Any = {
+        "report": lambda progress: begun.add(progress.name),
+        "stop": lambda: len(begun) >= workers,
+    }
+    own = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(**own) as cluster:
+        scheduler = {"scheduler": cluster.scheduler_address}
+        how = Execution(engine="dask", workers=workers, engine_options=scheduler)
         with pytest.raises(KeyboardInterrupt):
-            train_members(
-                config.members(),
-                [tmp_path / member.name for member in config.members()],
-                how,
-                report=lambda progress: begun.add(progress.name),
-                stop=lambda: len(begun) >= workers,
-            )
+            train_members(config.members(), paths, how, **watched)
         seen = {path.parent.name for path in tmp_path.glob("*/checkpoints")}
         assert seen == begun
         assert len(begun) == workers

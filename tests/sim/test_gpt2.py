@@ -28,18 +28,16 @@ def _model(**options: Any) -> GPT2:
 def _parameters(model: GPT2, members: int = 1) -> dict[str, Tensor]:
     """Return arbitrary values for every tensor, gains and biases too."""
     generator = torch.Generator().manual_seed(0)
-    specs = model.specs(V, L)
-    shapes = {name: (members, *spec.shape) for name, spec in specs.items()}
+    shapes = {name: (members, *spec.shape) for name, spec in model.specs(V, L).items()}
     return {n: torch.randn(s, generator=generator, dtype=torch.float64) / 3 for n, s in shapes.items()}
 
 
-def _tokens(members: int = 1, batch: int = 5) -> tuple[Tensor, Tensor]:
-    """Return tokens and labels of sequences of different lengths, padded."""
-    generator = torch.Generator().manual_seed(1)
-    found = torch.randint(V, (members, batch, L + 1), generator=generator)
-    for row in range(1, batch):
-        found[:, row, L + 1 - 2 * row :] = -1
-    return found[..., :-1], found[..., -1]
+def _padded(*lengths: int, members: int = 1) -> Tensor:
+    """Return sequences of some lengths, labels included, padded to the context and its label."""
+    found = torch.randint(V, (members, len(lengths), L + 1), generator=torch.Generator().manual_seed(1))
+    for row, length in enumerate(lengths):
+        found[:, row, length:] = -1
+    return found
 
 
 def _every_logit(model: GPT2, p: dict[str, Tensor], tokens: Tensor) -> Tensor:
@@ -67,23 +65,16 @@ def test_the_logits_are_those_of_hugging_face() -> None:
 def _as_hugging_face(p: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the state of ``GPT2LMHeadModel``, whose attention is one packed projection."""
     own = {name: tensor[0] for name, tensor in p.items()}
+    parts = {"attn.c_proj": "O", "mlp.c_fc": "in", "mlp.c_proj": "out"}
     found = {"wte.weight": own["W_E"], "wpe.weight": own["W_pos"]}
-    for layer in range(2):
-        ours = {name.removeprefix(f"{layer}."): t for name, t in own.items() if name.startswith(f"{layer}.")}
-        packed = {kind: torch.cat([ours[f"{kind}_{n}"] for n in "QKV"], dim=-1) for kind in "Wb"}
-        parts = {"attn.c_attn": packed, "attn.c_proj": _pair(ours, "O")}
-        parts |= {"mlp.c_fc": _pair(ours, "in"), "mlp.c_proj": _pair(ours, "out")}
-        for part, pair in parts.items():
-            found |= {f"h.{layer}.{part}.weight": pair["W"], f"h.{layer}.{part}.bias": pair["b"]}
-        for norm, name in (("ln1", "ln_1"), ("ln2", "ln_2")):
-            found[f"h.{layer}.{name}.weight"] = ours[f"{norm}.w"]
-            found[f"h.{layer}.{name}.bias"] = ours[f"{norm}.b"]
-    found |= {"ln_f.weight": own["ln_final.w"], "ln_f.bias": own["ln_final.b"]}
+    for ours, theirs, kind in (("W", "weight", "w"), ("b", "bias", "b")):
+        for i in range(2):
+            packed = torch.cat([own[f"{i}.{ours}_{name}"] for name in "QKV"], dim=-1)
+            found[f"h.{i}.attn.c_attn.{theirs}"] = packed
+            found |= {f"h.{i}.{part}.{theirs}": own[f"{i}.{ours}_{name}"] for part, name in parts.items()}
+            found |= {f"h.{i}.ln_{n}.{theirs}": own[f"{i}.ln{n}.{kind}"] for n in (1, 2)}
+        found[f"ln_f.{theirs}"] = own[f"ln_final.{kind}"]
     return {f"transformer.{name}": tensor for name, tensor in found.items()} | {"lm_head.weight": own["W_E"]}
-
-
-def _pair(ours: dict[str, Tensor], name: str) -> dict[str, Tensor]:
-    return {kind: ours[f"{kind}_{name}"] for kind in "Wb"}
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.8])
@@ -91,12 +82,8 @@ def _pair(ours: dict[str, Tensor], name: str) -> dict[str, Tensor]:
 def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str, Any]) -> None:
     """Every tensor that is drawn has its standard deviation; all others are the constant they should be."""
     length, vocab_size, d_m = 40, 300, 64
-    task = {
-        "corpora": [{"name": "a", "files": ["a.txt"]}],
-        "n_sequences": 1,
-        "length": length,
-        "vocab_size": vocab_size,
-    }
+    task = {"n_sequences": 1, "length": length, "vocab_size": vocab_size}
+    task |= {"corpora": [{"name": "a", "files": ["a.txt"]}]}
     model = SMALL | {"d_m": d_m} | convention
     member = make_run_config({"task": task, "model": model, "init_rates": [gamma]}).members()[0]
     fan_in = dict.fromkeys(("W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_in"), d_m) | {"W_out": 4 * d_m}
@@ -121,10 +108,10 @@ def test_padding_changes_nothing() -> None:
     """A padded sequence's loss is that of its own tokens, whatever is beside it in the batch."""
     model = _model()
     p = _parameters(model)
-    tokens, labels = _tokens()
-    whole = torch.cat([tokens, labels[..., None]], dim=-1)[0]
+    whole = _padded(13, 11, 9, 7, 5)
+    tokens, labels = whole[..., :-1], whole[..., -1]
     total, n = 0.0, 0
-    for row in whole:
+    for row in whole[0]:
         real = row[row >= 0]
         logits = _every_logit(model, p, real[None, None, :-1])[0, 0]
         total += float(torch.nn.functional.cross_entropy(logits, real[1:], reduction="sum"))
@@ -143,10 +130,7 @@ def test_gradients_are_those_of_the_plain_loss_for_each_member(
     """Written out and by autograd: full sequences, padded ones, and a batch shorter than the context."""
     model = _model(n_heads=4)
     p = _parameters(model, members)
-    tokens, labels = _tokens(members, len(lengths))
-    whole = torch.cat([tokens, labels[..., None]], dim=-1).abs()
-    for row, length in enumerate(lengths):
-        whole[:, row, length:] = -1
+    whole = _padded(*lengths, members=members)
     tokens, labels = whole[..., :-1], whole[..., -1]
     own = {name: tensor.clone().requires_grad_() for name, tensor in p.items()}
     logits = _every_logit(model, own, tokens).flatten(1, 2)

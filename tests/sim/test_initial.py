@@ -9,16 +9,10 @@ import pytest
 import torch
 
 from sim import build, initial_std
-from tests.sim.conftest import small_member
+from tests.sim.conftest import SMALL_TASK, small_member
 
 D_M, D_F, D_K, HEADS, VOCAB, LENGTH = 90, 110, 35, 2, 130, 60
-TASK = {
-    "keys": "20..25",
-    "n_anchors": 1,
-    "length": LENGTH,
-    "vocab_size": VOCAB,
-    "reasoning_anchors": "4..7",
-}
+TASK = SMALL_TASK | {"length": LENGTH, "vocab_size": VOCAB}
 TRANSFORMER = {"kind": "transformer", "d_m": D_M, "d_f": D_F, "d_k": D_K, "n_heads": HEADS}
 MODELS: list[dict[str, Any]] = [
     {"kind": "emb-mlp", "d_m": D_M, "d_f": D_F},

@@ -18,19 +18,10 @@ from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
 from tests.run_folder import contents
-from tests.sim.conftest import small, stopped_after
+from tests.sim.conftest import TRANSFORMER, small, stopped_after
 from theory import InputError
 
-EMB_MLP = {"d_m": 8, "d_f": 12}
-TRANSFORMER = {
-    "kind": "transformer",
-    "d_m": 12,
-    "d_f": 14,
-    "d_k": 5,
-    "n_heads": 2,
-    "biases": True,
-    "n_layers": 1,
-}
+DEEP = TRANSFORMER | {"n_heads": 2, "biases": True}
 TWO_MEMBERS: dict[str, Any] = {"dtype": "float64", "seeds": (0, 1)}
 
 
@@ -53,9 +44,9 @@ def compiler() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param(EMB_MLP, id="emb-mlp"),
-        pytest.param(TRANSFORMER, id="transformer"),
-        pytest.param(TRANSFORMER | {"n_layers": 2}, id="two layers", marks=pytest.mark.long),
+        pytest.param({"d_m": 8, "d_f": 12}, id="emb-mlp"),
+        pytest.param(DEEP, id="transformer"),
+        pytest.param(DEEP | {"n_layers": 2}, id="two layers", marks=pytest.mark.long),
     ],
 )
 def test_compiled_gradients_are_torchs(model: dict[str, Any]) -> None:

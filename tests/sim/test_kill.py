@@ -1,20 +1,25 @@
-"""Nothing is lost: runs killed at random moments and at every write reach an unbroken run's numbers."""
+"""What a kill at any write leaves of runs leads to an unbroken run's numbers; damage is refused by name."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from sim import MemberConfig, Run, find_runs, train_together
+from sim import MemberConfig, Run, find_runs, train, train_together
 from sim.runs.files import is_leftover
-from sim.runs.folder import read_config
-from tests.run_folder import contents
+from sim.runs.folder import RunFolder, checkpoint_name, read_config, snapshot_name
+from sim.runs.manifest import Manifest
+from sim.training.session import newest_checkpoints
+from tests.run_folder import change, contents
 from tests.sim.conftest import NOISY_TASK, small
+from theory import InputError
 
 Tree = dict[str, bytes | None]
 FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
@@ -37,7 +42,6 @@ def _recorded(out: Path) -> Iterator[list[Tree]]:
     or dropped, or just made or dropped. What the kernel has, a killed process leaves.
     """
     states: list[Tree] = []
-    before = os.fsync, os.replace, os.unlink, os.mkdir, os.rmdir
 
     def half_written(file: int) -> None:
         states.append(_tree(out))
@@ -55,13 +59,12 @@ def _recorded(out: Path) -> Iterator[list[Tree]]:
 
         return perform
 
-    os.fsync = recording(os.fsync, half_written)
-    for name in ("replace", "unlink", "mkdir", "rmdir"):
-        setattr(os, name, recording(getattr(os, name), lambda *_: states.append(_tree(out))))
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", recording(os.fsync, half_written))
+        for name in ("replace", "unlink", "mkdir", "rmdir"):
+            original = getattr(os, name)
+            patched.setattr(os, name, recording(original, lambda *_: states.append(_tree(out))))
         yield states
-    finally:
-        os.fsync, os.replace, os.unlink, os.mkdir, os.rmdir = before
 
 
 def _tree(folder: Path) -> Tree:
@@ -70,19 +73,18 @@ def _tree(folder: Path) -> Tree:
     return {str(p.relative_to(folder)): None if p.is_dir() else p.read_bytes() for p in paths}
 
 
-def _plant(tree: Tree, folder: Path) -> Path:
-    folder.mkdir()
-    for name, content in tree.items():
-        if content is None:
-            (folder / name).mkdir(parents=True)
-        else:
-            (folder / name).write_bytes(content)
-    return folder
-
-
-def _distinct(states: list[Tree]) -> list[Tree]:
-    """Return the states that differ: the one after an operation is mostly the one before the next."""
-    return [state for state, last in zip(states, [None, *states], strict=False) if state != last]
+def _killed(states: list[Tree], home: Path) -> Iterator[Path]:
+    """Yield a folder for each state that differs: one after an operation is mostly that before the next."""
+    for number, (state, last) in enumerate(zip(states, [None, *states], strict=False)):
+        if state != last:
+            folder = home / f"killed{number}"
+            folder.mkdir()
+            for name, content in state.items():
+                if content is None:
+                    (folder / name).mkdir(parents=True)
+                else:
+                    (folder / name).write_bytes(content)
+            yield folder
 
 
 @pytest.mark.slow
@@ -99,8 +101,7 @@ def test_runs_killed_at_every_file_operation(seeds: list[int], tmp_path: Path) -
     # checkpoints, and every write of these counts three times or more.
     assert len(states) > len(members) * 3 * 11
     during_checkpoints = 0
-    for number, state in enumerate(_distinct(states)):
-        out = _plant(state, tmp_path / f"killed{number}")
+    for out in _killed(states, tmp_path):
         during_checkpoints += any(map(is_leftover, out.glob("*/checkpoints/.*")))
         _train(members, out)
         assert _contents(out) == expected
@@ -119,9 +120,96 @@ def test_overwriting_killed_at_every_file_operation(tmp_path: Path) -> None:
     expected = _contents(unbroken)
     # Eight files and two folders of the old run go, two operations each.
     assert len(states) > 20
-    for number, state in enumerate(_distinct(states)):
-        out = _plant(state, tmp_path / f"killed{number}")
+    for out in _killed(states, tmp_path):
         kept = (out / old[0].name / "config.json").exists() and read_config(out / old[0].name) == old[0]
         train_together(new, [out / new[0].name], resume=not kept, overwrite=kept)
         assert _contents(out) == expected
         assert not list(out.rglob(".*"))
+
+
+FILES = (
+    "config.json",
+    "provenance.json",
+    "metrics.jsonl",
+    "manifest.json",
+    "statistics.safetensors",
+    snapshot_name(0),
+    snapshot_name(4),
+)
+
+
+def _read_all(path: Path) -> None:
+    run = Run.open(path)
+    for epoch in run.snapshot_epochs:
+        run.snapshot(epoch)
+    assert run.token_label_matrix.shape == (48, 48)
+
+
+def _damages(content: bytes) -> Iterator[bytes]:
+    """Cut off, emptied, replaced, and single bits flipped all over a file."""
+    yield from (b"", b"\x00\xff\xfe binary", b"null", b"[]", b"{}", b"3", b'"x"', b"\n\n", b"[" * 3000)
+    yield from (content[: len(content) * part // 4] for part in range(1, 4))
+    yield content + b"\n{}"
+    generator = np.random.default_rng(0)
+    for position in generator.integers(len(content), size=8):
+        flipped = bytearray(content)
+        flipped[position] ^= 1 << int(generator.integers(8))
+        yield bytes(flipped)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) -> None:
+    """By its checksum, with the file's name."""
+    content = (made / name).read_bytes()
+    _read_all(folder)
+    # A flipped bit of the manifest may be in the line of a checkpoint, which nobody reads here.
+    for damaged in itertools.islice(_damages(content), 12 if name == "manifest.json" else None):
+        (folder / name).write_bytes(damaged)
+        with pytest.raises(InputError) as refused:
+            _read_all(folder)
+        assert Path(name).name in str(refused.value) or name == "manifest.json"
+        assert refused.value.remedy
+        assert str(refused.value).count("; ") == 1
+    for make in (os.mkfifo, os.mkdir):
+        (folder / name).unlink()
+        make(folder / name)
+        with pytest.raises(InputError):
+            _read_all(folder)
+        (folder / name).rmdir() if make is os.mkdir else (folder / name).unlink()
+        (folder / name).write_bytes(content)
+    (folder / name).unlink()
+    with pytest.raises(InputError):
+        _read_all(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("config.json", b"x"), ("config.json", b"3"), ("metrics.jsonl", b"x")]
+)
+def test_what_is_no_json_is_refused_whatever_its_checksum(name: str, content: bytes, folder: Path) -> None:
+    Manifest(folder).write(name, content)
+    with pytest.raises(InputError):
+        Run.open(folder)
+
+
+def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
+    folder: Path, made: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The one before leads to the same run."""
+    newest, older = RunFolder(made).checkpoint_steps()
+    name = checkpoint_name(newest)
+    content = (folder / name).read_bytes()
+    for damaged in _damages(content):
+        listed = Manifest(folder).listed()
+        (folder / name).write_bytes(damaged)
+        caplog.clear()
+        found = newest_checkpoints([RunFolder(folder)])
+        assert found is not None
+        assert found[0][1].step == older
+        assert str(folder / name) in caplog.text
+        (aside,) = (folder / "checkpoints").glob("*.damaged")
+        assert aside.read_bytes() == damaged
+        Manifest(folder)._save(listed)
+    change(folder / "provenance.json", status="interrupted")
+    (run,) = train(small(), folder.parent, resume=True)
+    assert run.metrics == Run.open(made).metrics
+    assert (run.snapshot(4)["W_emb"] == Run.open(made).snapshot(4)["W_emb"]).all()

@@ -28,7 +28,7 @@ from sim.data.language import END, TextDataset, digest_of
 from sim.training.launch import pending_runs
 from tests.run_folder import every_file
 from tests.sim.conftest import stopped_after
-from tests.sim.on_device import EXACT, compare, gpu, on_device
+from tests.sim.test_device_loop import EXACT, compare, gpu, on_device
 from tests.toy_text import save_tokenizer, toy_documents
 from theory import InputError
 

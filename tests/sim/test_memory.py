@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -24,56 +23,48 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _estimated(told: Connection, config: dict[str, Any]) -> None:
-    told.send(estimate(RunConfig(**config), 1).memory_mib)
+def _estimated(config: dict[str, Any]) -> float:
+    return estimate(RunConfig(**config), 1).memory_mib
 
 
-def _measured(told: Connection, config: dict[str, Any], out: Path) -> None:
-    told.send(train(RunConfig(**config), out)[0].provenance["peak_memory_mib"])
+def _measured(config: dict[str, Any], out: Path) -> float:
+    return float(train(RunConfig(**config), out)[0].provenance["peak_memory_mib"])
 
 
-def _peak(forked: Any, work: Callable[..., None], *arguments: Any) -> float:
-    """Return the number that a function sends from a process of its own, whose peak is its own too."""
-    ours, theirs = forked.Pipe(duplex=False)
-    process = forked.Process(target=work, args=(theirs, *arguments))
-    process.start()
-    theirs.close()
-    try:
-        assert ours.poll(120)
-        return float(ours.recv())
-    finally:
-        process.kill()
+def _alone(forked: Any, work: Callable[..., float], *arguments: Any) -> float:
+    """Return what a function returns in a process of its own, whose peak is its own too."""
+    with forked.Pool(1) as pool:
+        return float(pool.apply_async(work, arguments).get(120))
 
 
 @pytest.mark.parametrize("name", ["emb-mlp", pytest.param("transformer", marks=pytest.mark.long)])
 def test_the_estimated_memory_is_within_a_fifth_of_the_peak(name: str, forked: Any, tmp_path: Path) -> None:
     """In processes forked from one that has loaded torch: each begins with the memory that torch takes."""
-    estimated = _peak(forked, _estimated, CONFIGS[name])
-    measured = _peak(forked, _measured, CONFIGS[name], tmp_path / "runs")
+    estimated = _alone(forked, _estimated, CONFIGS[name])
+    measured = _alone(forked, _measured, CONFIGS[name], tmp_path / "runs")
     assert abs(estimated - measured) < 0.2 * measured
 
 
-def _faults(told: Connection) -> None:
-    """Send the page faults of 20 allocations of the paper's hidden layer; -1 where memory is not kept."""
+def _faults() -> int:
+    """Return the page faults of 20 allocations of the paper's hidden layer; -1 where memory is not kept."""
     import resource
 
     import torch
 
     if not keep_freed_memory():
-        told.send(-1)
-        return
+        return -1
     for _ in range(3):
         torch.ones(900, 512).mul(2.0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(20):
         torch.ones(900, 512).mul(2.0)
-    told.send(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def test_freed_memory_is_kept_where_the_c_library_can(forked: Any) -> None:
     """Again and again allocating the same then meets no new pages: in a process whose heap is its own."""
     pytest.importorskip("resource")
-    faults = _peak(forked, _faults)
+    faults = _alone(forked, _faults)
     if faults < 0:
         assert platform.libc_ver()[0] != "glibc"
         pytest.skip("not glibc")

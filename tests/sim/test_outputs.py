@@ -21,18 +21,7 @@ keys = "20..25"
 n_anchors = 1
 length = 2
 vocab_size = 60
-
-[[mappings]]
-name = "{}"
-anchors = "1..3"
-rule = "sum"
-
-[[mappings]]
-name = "other"
-anchors = [5]
-rule = "lookup"
-low = 30
-high = 40
+mappings = [{{name = "{}", anchors = "1..3", rule = "sum"}}]
 """
 
 

@@ -1,18 +1,21 @@
-"""Patience: a run ends some doublings of Σ learning rate after it last fitted a training set."""
+"""The learning rate of each step, against torch's schedulers; the end of a run that fits nothing new."""
 
 from __future__ import annotations
 
+import itertools
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sim import Execution, Run, train
+from sim.config.run import TrainingConfig
 from sim.runs.run import is_complete
 from sim.training.engines import jobs_of
-from sim.training.schedule import has_ended
+from sim.training.schedule import has_ended, learning_rate
 from sim.training.session import train_together
 from tests.sim.conftest import small, small_member, stopped_after
 from theory import InputError
@@ -28,14 +31,11 @@ OPTIONS = {
 
 def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> list[dict[str, Any]]:
     """Return metrics from the epoch and the accuracies of memory, training sums and held-out sums."""
-    return [
-        {
-            "epoch": epoch,
-            "sum_learning_rate": rate * epoch,
-            "accuracy": {"mem": mem, "rsn_train": train_, "rsn_test": test},
-        }
-        for epoch, mem, train_, test in rows
-    ]
+    found: list[dict[str, Any]] = []
+    for epoch, *fitted in rows:
+        accuracy = dict(zip(("mem", "rsn_train", "rsn_test"), fitted, strict=True))
+        found.append({"epoch": epoch, "sum_learning_rate": rate * epoch, "accuracy": accuracy})
+    return found
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,54 @@ def test_each_is_trained_apart_and_in_one_process(tmp_path: Path) -> None:
     assert [len(job) for job in jobs_of(list(zip(members, paths, strict=True)), "cuda", 1)] == [1, 1]
     with pytest.raises(InputError, match=r"training\.patience = 1\.0.*train each separately"):
         train_together(members, paths, Execution())
+
+
+START, FACTOR, FINAL = 1e-5, 20.0, 2e-6
+STEPS = 7
+
+
+def _rates(**options: Any) -> list[float]:
+    """Return the learning rate of each step of a run."""
+    scale: Any = {"learning_rate": START, "warmup_factor": FACTOR, "final_learning_rate": FINAL}
+    training = TrainingConfig(schedule="warmup-cosine", **scale, **options)
+    found = [learning_rate(training, step, STEPS) for step in range(training.epochs * STEPS)]
+    assert training.peak_learning_rate == pytest.approx(START * FACTOR)
+    return found
+
+
+def _by_torch(warmup: int, total: int) -> list[float]:
+    """Return the rates of LinearLR followed by CosineAnnealingLR."""
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=START * FACTOR)
+    cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, total - warmup - 1, eta_min=FINAL)
+    whole: Any = cosine
+    if warmup:
+        rise = torch.optim.lr_scheduler.LinearLR(optimizer, 1 / FACTOR, total_iters=warmup)
+        whole = torch.optim.lr_scheduler.SequentialLR(optimizer, [rise, cosine], [warmup])
+    rates = []
+    for _ in range(total):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        whole.step()
+    return rates
+
+
+@pytest.mark.parametrize(("warmup", "epochs"), [(0, 3), (1, 3), (2, 10), (5, 8)])
+@pytest.mark.parametrize("every", ["step", "epoch"])
+def test_the_schedule_is_that_of_torchs_schedulers(every: Any, warmup: int, epochs: int) -> None:
+    found = _rates(schedule_every=every, warmup_epochs=warmup, epochs=epochs)
+    if every == "step":
+        expected = _by_torch(warmup * STEPS, epochs * STEPS)
+    else:
+        expected = [rate for rate in _by_torch(warmup, epochs) for _ in range(STEPS)]
+    assert found == pytest.approx(expected, rel=1e-12)
+    peak = warmup * STEPS
+    assert found[peak] == max(found) == pytest.approx(START * FACTOR)
+    assert found[-1] == pytest.approx(FINAL)
+    assert all(a <= b for a, b in itertools.pairwise(found[: peak + 1]))
+
+
+def test_a_shorter_run_follows_the_beginning_of_a_schedule_and_a_longer_one_stays_at_its_end() -> None:
+    rates = _rates(warmup_epochs=2, epochs=10)
+    assert _rates(warmup_epochs=2, epochs=4, schedule_epochs=10) == rates[: 4 * STEPS]
+    after = _rates(warmup_epochs=2, epochs=12, schedule_epochs=10)
+    assert after == pytest.approx(rates + [FINAL] * 2 * STEPS, rel=1e-12)

@@ -1,8 +1,10 @@
-"""Our PrOntoQA: every question is solvable and solved, and the set is like the published one."""
+"""Our PrOntoQA: every question is solvable and solved, by a solver that reads the sentences alone."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +13,76 @@ import pytest
 
 from sim import prontoqa_questions, read_prontoqa
 from sim.data.prontoqa import ProntoQuestion, as_json_line
-from tests.sim.prontoqa_solver import parse, sentences, why_wrong
 from theory import InputError
 
 OURS = prontoqa_questions(1000, seed=1)
 
 
-def problem(q: ProntoQuestion) -> str:
-    return why_wrong(q.question, q.query, q.chain_of_thought, q.answer)
+Statement = tuple[str, str, bool, bool]
+"""Subject, what is said of it, whether that is a concept, and whether it is negated."""
+
+
+def singular(word: str) -> str:
+    return word.removesuffix("es") if word.endswith("puses") else word
+
+
+def parse(sentence: str) -> Statement:
+    words = sentence.rstrip(".").split()
+    if words[0] in ("Each", "Every"):
+        words = words[1:]
+    assert words[1] in ("is", "are"), sentence
+    rest = [word for word in words[2:] if word not in ("not", "a", "an")]
+    assert len(rest) == 1, sentence
+    said = singular(rest[0])
+    subject = singular(words[0].lower()) if words[0].lower().endswith(("pus", "puses")) else words[0]
+    return subject, said, said.endswith("pus"), "not" in words
+
+
+def sentences(text: str) -> list[str]:
+    return re.findall(r"[^.]+\.", text.replace(". ", "."))
+
+
+def consequences(premises: Iterable[Statement]) -> set[Statement]:
+    """Return all that follows about individuals, by applying every rule until nothing new appears."""
+    premises = set(premises)
+    known = {p for p in premises if not p[0].endswith("pus")}
+    while True:
+        new = {
+            (name, said, concept, negated)
+            for name, held, is_concept, _ in known
+            if is_concept
+            for subject, said, concept, negated in premises
+            if subject == held
+        }
+        if new <= known:
+            return known
+        known |= new
+
+
+def why_wrong(q: ProntoQuestion) -> str:
+    """Return what is wrong with a question, or nothing."""
+    texts, steps = sentences(q.question), q.chain_of_thought
+    premises = [parse(text) for text in texts]
+    name, adjective, _, negated = parse(q.query.removeprefix("True or false: "))
+    known = consequences(premises)
+    truth = {no for who, said, _, no in known if (who, said) == (name, adjective)}
+    if len(truth) != 1:
+        return f"the premises decide {len(truth)} ways"
+    if q.answer != str(truth == {negated}):
+        return "wrong answer"
+    if steps[0] not in texts:
+        return "the first step is no premise"
+    for before, rule, after in zip(steps[::2], steps[1::2], steps[2::2], strict=False):
+        if rule not in texts:
+            return f"no premise: {rule}"
+        subject, *said = parse(rule)
+        if parse(before)[:2] != (name, subject) or parse(after) != (name, *said):
+            return f"does not follow: {after}"
+    return "" if parse(steps[-1])[:2] == (name, adjective) else "the chain ends elsewhere"
 
 
 def test_every_premise_is_present_and_no_answer_is_wrong() -> None:
-    assert {problem(q) for q in OURS} == {""}
+    assert {why_wrong(q) for q in OURS} == {""}
 
 
 def test_hops_and_distractors() -> None:
@@ -39,7 +99,7 @@ def test_hops_and_distractors() -> None:
 
 def test_a_file_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
-    file.write_text("".join(map(as_json_line, OURS[:5])))
+    file.write_text("\n".join(map(as_json_line, OURS[:5])))  # With empty lines between them.
     assert read_prontoqa(file) == OURS[:5]
     hops: Any = [np.int64(2)]
     file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))

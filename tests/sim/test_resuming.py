@@ -19,7 +19,7 @@ from sim.runs import provenance
 from sim.runs.folder import RunFolder
 from sim.training import kernels
 from tests.sim.conftest import NOISY_TASK, small, small_member, stopped_after
-from tests.sim.on_device import on_device
+from tests.sim.test_device_loop import on_device
 from theory import InputError
 
 DRAWN: dict[str, Any] = {

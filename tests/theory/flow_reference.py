@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.integrate import solve_ivp
 
 import theory
-from theory import IDENTITY, TANH, Activation, CountPopulation, EmbMLPParameters, Task
+from theory import (
+    IDENTITY,
+    TANH,
+    Activation,
+    AdamSettings,
+    CountPopulation,
+    EmbMLPParameters,
+    SGDSettings,
+    Task,
+)
+from theory.integrate.trajectory import Matrices
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
 BENT = Activation(
@@ -90,6 +103,40 @@ class TorchModel:
     def descent(self, sequences: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
         """Return minus the gradient of the mean loss: the gradient flow's velocity."""
         return [-g.numpy() for g in torch.autograd.grad(self.loss(sequences, labels), self.weights)]
+
+
+def by_torch(
+    initial: EmbMLPParameters,
+    activation: Activation,
+    batches: Iterable[tuple[np.ndarray, np.ndarray]],
+    settings: AdamSettings | SGDSettings,
+    clip_norm: float = math.inf,
+) -> Iterator[Matrices]:
+    """Yield the weights at the start and after each of torch's own steps on a batch."""
+    model = TorchModel(initial, activation)
+    own = {"lr": settings.rate, "weight_decay": settings.weight_decay}
+    optimizer: torch.optim.Optimizer = torch.optim.SGD(model.weights, **own)
+    if isinstance(settings, AdamSettings):
+        optimizer = torch.optim.AdamW(model.weights, **own, betas=settings.betas, eps=settings.epsilon)
+    yield initial.matrices
+    for sequences, labels in batches:
+        optimizer.zero_grad()
+        model.loss(sequences, labels).backward()
+        torch.nn.utils.clip_grad_norm_(model.weights, clip_norm)
+        optimizer.step()
+        yield Matrices(*(weight.detach().numpy().copy() for weight in model.weights))
+
+
+def followed(
+    velocity: Callable[[Matrices], Iterable[np.ndarray]], initial: EmbMLPParameters, end: float
+) -> Matrices:
+    """Return the end of dθ/dt = velocity(θ) by SciPy's own driver."""
+
+    def packed(_, vector):
+        return np.concatenate([v.ravel() for v in velocity(initial.matrices.unpack(vector))])
+
+    found = solve_ivp(packed, (0, end), initial.matrices.packed(), "LSODA", rtol=1e-10, atol=1e-12)
+    return initial.matrices.unpack(found.y[:, -1])
 
 
 def relative(a: np.ndarray, b: np.ndarray) -> float:

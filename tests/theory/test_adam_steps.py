@@ -1,4 +1,4 @@
-"""AdamW on the population: moments against autograd, steps against torch, and batches drawn."""
+"""AdamW in steps and in continuous time: against autograd, torch, SciPy and each other, and batches drawn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,37 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
+from scipy.integrate import quad, solve_ivp
 
-from tests.theory.flow_reference import ACTIVATIONS, TorchModel, parameters, relative, small_example
-from theory import IDENTITY, TANH, AdamSettings, IntegrationError, OutsideValidityWarning, adam_steps
+from tests.theory.flow_reference import (
+    ACTIVATIONS,
+    TorchModel,
+    by_torch,
+    parameters,
+    relative,
+    slope,
+    small_example,
+)
+from theory import (
+    IDENTITY,
+    TANH,
+    AdamSettings,
+    IntegrationError,
+    OutsideValidityWarning,
+    adam_steps,
+    adaptive_flow,
+)
+from theory.flows import adaptive
+from theory.flows.adaptive import moment_memory
+from theory.flows.gradient import token_gradient
 from theory.flows.gradient_noise import GradientNoise
+from theory.flows.ladder import product_field
+from theory.integrate.trajectory import Matrices
 
+pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 ROUNDING = 1e-12
 SETTINGS = AdamSettings(rate=1e-2, weight_decay=0.1)
+KEEP = ("W_emb", "W1", "W2")
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
@@ -30,82 +53,42 @@ def test_both_moments_are_those_of_every_sequence_by_itself(activation, length, 
         assert relative(moments.variance[k], gradients.var(axis=0)) < ROUNDING
 
 
-def take_torch_step(weights, gradients, moments, step):
-    """Take torch's own fused step: its optimiser class would spend seconds on importing a compiler."""
-    with torch.no_grad():
-        torch._fused_adamw_(
-            weights,
-            gradients,
-            *moments,
-            [],
-            [torch.tensor(float(step))] * 3,
-            lr=SETTINGS.rate,
-            beta1=SETTINGS.betas[0],
-            beta2=SETTINGS.betas[1],
-            weight_decay=SETTINGS.weight_decay,
-            eps=SETTINGS.epsilon,
-            amsgrad=False,
-            maximize=False,
-        )
-
-
 @pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
 def test_full_batch_steps_are_those_of_torch(activation, record_error):
     example, initial = small_example(), parameters()
-    model = TorchModel(initial, activation)
-    moments = [[torch.zeros_like(w) for w in model.weights] for _ in range(2)]
-    for step in range(1, 31):
-        gradients = torch.autograd.grad(model.loss(*example.training), model.weights)
-        take_torch_step(model.weights, gradients, moments, step)
-    keep = ("W_emb", "W1", "W2")
-    ours = adam_steps(example.population, initial, [0, 30], SETTINGS, activation=activation, keep=keep)
+    *_, truths = by_torch(initial, activation, [example.training] * 30, SETTINGS)
+    ours = adam_steps(example.population, initial, [0, 30], SETTINGS, activation=activation, keep=KEEP)
     assert ours.times == pytest.approx([0.0, 0.3])
-    for name, truth in zip(keep, model.weights, strict=True):
+    for name, truth in zip(KEEP, truths, strict=True):
         # Rounding, where an entry's gradient is near zero and divided by its own size.
-        record_error("AdamW", relative(ours[name][1], truth.detach().numpy()), below=1e-9)
+        record_error("AdamW", relative(ours[name][1], truth), below=1e-9)
     n = int(example.trains.sum())
     whole = {"activation": activation, "batch_size": n, "n_sequences": n}
     same = adam_steps(example.population, initial, [30], SETTINGS, **whole)
     assert (same.W_emb[0] == ours.W_emb[1]).all()
 
 
-def drawn_run(example, initial, steps, seed, *, size, settings, fresh):
-    """Train on batches of whole epochs or on fresh ones, linear: the embedding's displacement."""
+def drawn_batches(example, steps, seed, *, size, fresh):
+    """Yield batches of whole epochs, or fresh ones."""
     sequences, labels = example.training
-    d, rng = example.population.vocab_size, np.random.default_rng(seed)
-    counts, targets = np.zeros((len(labels), d)), np.eye(d)[labels]
-    np.add.at(counts, (np.arange(len(labels))[:, None], sequences), 1.0)
-    weights = [matrix.copy() for matrix in initial.matrices]
-    first, second = ([np.zeros_like(w) for w in weights] for _ in range(2))
-    order = np.empty(0, int)
-    for t in range(1, steps + 1):
+    rng, order = np.random.default_rng(seed), np.empty(0, int)
+    for _ in range(steps):
         order = rng.permutation(len(labels)) if len(order) == 0 else order
         rows, order = order[:size], order[size:]
         if fresh:
             rows = rng.integers(len(labels), size=size)
-        c, (E, W1, W2) = counts[rows], weights
-        logits = c @ E @ W1 @ W2
-        p = np.exp(logits - logits.max(axis=1, keepdims=True))
-        M = c.T @ (p / p.sum(axis=1, keepdims=True) - targets[rows]) / len(rows)
-        gradients = M @ (W1 @ W2).T, E.T @ M @ W2.T, (E @ W1).T @ M
-        for w, m, v, g in zip(weights, first, second, gradients, strict=True):
-            m += (1 - settings.betas[0]) * (g - m)
-            v += (1 - settings.betas[1]) * (g * g - v)
-            root = np.sqrt(v / (1 - settings.betas[1] ** t)) + settings.epsilon
-            w *= 1 - settings.rate * settings.weight_decay
-            w -= settings.rate / (1 - settings.betas[0] ** t) * m / root
-    return weights[0] - initial.W_emb
+        yield sequences[rows], labels[rows]
 
 
-@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 @pytest.mark.parametrize("fresh", [False, True])
 def test_the_mean_of_many_runs_on_batches_is_predicted_and_that_without_noise_is_not(fresh):
     example, initial, anchors = small_example(4), parameters(), slice(1, 5)
     size, settings, n_runs = 14, replace(SETTINGS, rate=1e-3), 20
-    draws = {"size": size, "settings": settings, "fresh": fresh}
     n = int(example.trains.sum())
     steps = 2 * (n // size) + n // size // 2
-    runs = [drawn_run(example, initial, steps, seed, **draws)[anchors] for seed in range(n_runs)]
+    drawn = (drawn_batches(example, steps, seed, size=size, fresh=fresh) for seed in range(n_runs))
+    ends = [[*by_torch(initial, IDENTITY, batches, settings)][-1] for batches in drawn]
+    runs = [(end.W_emb - initial.W_emb)[anchors] for end in ends]
     plan = {"population": example.population, "initial": initial, "steps": [steps], "settings": settings}
     ours = adam_steps(**plan, batch_size=size, n_sequences=None if fresh else n)
     predicted, without = (
@@ -120,8 +103,7 @@ def test_the_mean_of_many_runs_on_batches_is_predicted_and_that_without_noise_is
 
 def test_what_does_not_move_stays_and_does_not_decay():
     example, initial = small_example(), parameters()
-    options = {"moving": ("W_emb",), "keep": ("W_emb", "W1", "W2")}
-    ours = adam_steps(example.population, initial, [5], SETTINGS, **options)
+    ours = adam_steps(example.population, initial, [5], SETTINGS, moving=("W_emb",), keep=KEEP)
     assert (ours["W1"][0] == initial.W1).all()
     assert (ours["W2"][0] == initial.W2).all()
     assert (ours.W_emb[0] != initial.W_emb).any()
@@ -141,3 +123,69 @@ def test_batches_too_small_for_the_rate_are_warned_of(rate, size, warned):
         warnings.simplefilter("always")
         adam_steps(small_example().population, parameters(), [1], AdamSettings(rate), batch_size=size)
     assert [w.category for w in found] == [OutsideValidityWarning] * warned
+
+
+SLOW = AdamSettings(rate=1e-3, weight_decay=0.1)
+BATCH = 14
+
+
+def by_scipy(population, initial, end):
+    """Return θ after ``end`` steps of the flow, with its noise, from its three equations."""
+    s, size = SLOW, sum(m.size for m in initial.matrices)
+    field, noise = product_field(lambda B: token_gradient(population, B)), GradientNoise(population)
+
+    def sources(vector):
+        now = initial.matrices.unpack(vector)
+        variance = noise.moments(now, IDENTITY).variance
+        gradient = -field(now).packed()
+        return gradient, gradient**2 + Matrices(*variance).packed() / BATCH
+
+    def velocity(t, vector):
+        weights, m, v = np.split(vector, [size, 2 * size])
+        g, square = sources(weights)
+        rates = [-np.log(beta) / (1 - beta**t) for beta in s.betas]
+        moved = -s.rate * (m / (np.sqrt(v) + s.epsilon) + s.weight_decay * weights)
+        return np.concatenate([moved, rates[0] * (g - m), rates[1] * (square - v)])
+
+    start = initial.matrices.packed()
+    began = 1e-2
+    found = solve_ivp(
+        velocity, (began, end), np.concatenate([start, *sources(start)]), method="LSODA", rtol=1e-5, atol=1e-8
+    )
+    return initial.matrices.unpack(found.y[:size, -1])
+
+
+def test_the_flow_solves_its_equations(record_error):
+    example, initial, end = small_example(), parameters(), 100
+    truth = by_scipy(example.population, initial, end)
+    options = {"batch_size": BATCH, "keep": KEEP, "noise_every": 1, "rtol": 1e-5}
+    flow = adaptive_flow(example.population, initial, [end * SLOW.rate], SLOW, **options)
+    for name, matrix, start in zip(KEEP, truth, initial.matrices, strict=True):
+        # Var g is that of a stretch's start, here of one step's; 30 stretches have an error of 1e-5 each.
+        record_error("Adam's flow", relative(flow[name][0] - start, matrix - start), below=3e-3)
+
+
+def test_shorter_steps_with_longer_memories_approach_the_flow():
+    example, initial, end = small_example(), parameters(), 0.1
+    errors, numbers = [], [1, 2, 4]
+    for n in numbers:
+        short = replace(SLOW, rate=4e-3 / n, betas=(0.656 ** (1 / n), 0.996 ** (1 / n)))
+        steps = adam_steps(example.population, initial, [25 * n], short)
+        flow = adaptive_flow(example.population, initial, [end], short, rtol=1e-5)
+        errors.append(relative(steps.W_emb[0] - initial.W_emb, flow.W_emb[0] - initial.W_emb))
+    assert errors[0] < 1 / 25
+    assert slope(numbers, errors) == pytest.approx(-1, abs=0.15)
+
+
+def test_it_stops_at_a_time_in_units_of_the_trajectory(monkeypatch):
+    monkeypatch.setattr(adaptive, "_MOST_STRETCHES", 3)
+    with pytest.raises(IntegrationError, match="too many stretches") as caught:
+        adaptive_flow(small_example().population, parameters(), [0.1], SLOW)
+    assert 0 < caught.value.time < 0.1
+
+
+@pytest.mark.parametrize("t", [1e-3, 3.0, 200.0, 1e4])
+def test_a_moments_weight_over_a_stretch(t):
+    beta, h = 0.9, 7.0
+    truth, _ = quad(lambda s: beta**s * (1 - beta**t) / (1 - beta ** (t + s)), 0, h)
+    assert moment_memory(beta, t, h) == pytest.approx(truth, rel=1e-6)

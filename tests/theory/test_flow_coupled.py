@@ -1,4 +1,4 @@
-"""The coupled flow's singularity: closed form, bound, and detection as an event."""
+"""The coupled flow's singularity: closed form, bound, detection as an event; weight decay on every rung."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from tests.theory.flow_reference import parameters, relative, small_example
+from tests.theory.flow_reference import TorchModel, followed, parameters, relative, small_example
 from theory import (
     EXACT,
+    IDENTITY,
     STABILISED,
+    TANH,
     EmbMLPParameters,
     IntegrationError,
     blow_up_bound,
     coupled_flow,
+    frozen_flow,
     linearised_flow,
+    population_flow,
 )
 
 POPULATION = small_example().population
@@ -114,3 +118,68 @@ def test_a_smaller_start_goes_the_same_way_as_many_times_slower():
     times = coupled_flow(C, initial, [1e6]).blow_up * np.linspace(0, 0.9, 4)
     whole, small = coupled_flow(C, initial, times), coupled_flow(C, initial.scaled(size), times / size)
     assert relative(small.W_emb / size, whole.W_emb) < 1e-7
+
+
+DECAY, END = 0.05, 6.0
+ALL = ("W_emb", "W1", "W2")
+
+
+@pytest.mark.parametrize("activation", [IDENTITY, TANH], ids=lambda a: a.name)
+def test_the_exact_flow_against_autograd(activation, record_error):
+    example, initial = small_example(), parameters(scale=0.4)
+
+    def velocity(weights):
+        descent = TorchModel(EmbMLPParameters(*weights), activation).descent(*example.training)
+        return [v - DECAY * w for v, w in zip(descent, weights, strict=True)]
+
+    truth = followed(velocity, initial, END)
+    options = {"activation": activation, "weight_decay": DECAY, "keep": ALL}
+    flow = population_flow(example.population, initial, [END], solver=EXACT, **options)
+    for name, matrix in zip(ALL, truth, strict=True):
+        record_error("weight decay", relative(flow[name][0], matrix), below=1e-6)
+    plain = population_flow(example.population, initial, [END], solver=EXACT, activation=activation)
+    assert relative(plain.W_emb[0], truth[0]) > 0.1
+
+
+@pytest.mark.parametrize("decay", [0.0, 1e-12, 0.05, 3.0])
+def test_the_frozen_flow_solves_its_equation(decay):
+    initial, times = parameters(), np.linspace(0.0, 4.0, 41)
+    W = frozen_flow(C, initial, times, weight_decay=decay).W_emb
+    # Simpson's rule: the velocity along the closed form adds up to its displacement.
+    velocity = C @ initial.W2.T @ initial.W1.T - decay * W
+    weights = np.tile([2.0, 4.0], 20)
+    total = (np.tensordot(weights, velocity[:-1], axes=1) - velocity[0] + velocity[-1]) * 0.1 / 3
+    error = relative(W[-1] - W[0], total)
+    # (0.1 λ)⁴/180 per unit of time.
+    assert error < 1e-4
+    assert (W[0] == initial.W_emb).all()
+
+
+def test_the_blow_up_comes_later_and_from_some_decay_on_never(record_error):
+    initial = aligned((1.0, 1.0, 1.0))
+    T = blow_up_bound(C, initial)
+    assert pytest.approx(1 / np.linalg.norm(C, 2)) == T
+    for decay in (0.5 / T, 0.9 / T):
+        bound = blow_up_bound(C, initial, weight_decay=decay)
+        assert bound == pytest.approx(-np.log(1 - decay * T) / decay)
+        end = coupled_flow(C, initial, [10 * T], weight_decay=decay).blow_up
+        assert end is not None
+        record_error("blow-up under decay", abs(end / bound - 1))
+        assert end == pytest.approx(bound, rel=1e-5)
+    assert blow_up_bound(C, initial, weight_decay=1 / T) == np.inf
+    tamed = coupled_flow(C, initial, [10 * T], weight_decay=1.1 / T)
+    assert tamed.blow_up is None
+    # From 1/λ = T/1.1 on, the flow without decay stands still at 11 times its start.
+    assert np.linalg.norm(tamed.W_emb[0]) == pytest.approx(11 * np.exp(-11), rel=0.01)
+
+
+def test_decay_changes_the_clock_and_the_scale_of_the_coupled_flow_alone(record_error):
+    initial = parameters()
+    end = 0.8 * blow_up_bound(C, initial)
+    clock = (1 - np.exp(-DECAY * end)) / DECAY
+    decayed = coupled_flow(C, initial, [end], weight_decay=DECAY, keep=ALL)
+    plain = coupled_flow(C, initial, [clock], keep=ALL)
+    for name in ALL:
+        error = relative(decayed[name][0], np.exp(-DECAY * end) * plain[name][0])
+        # Local tolerance 1e-9 over some hundred steps.
+        record_error("clock under decay", error, below=1e-7)

@@ -1,4 +1,4 @@
-"""The four rungs against each other: the start, early times, small scales, and autograd of their energies."""
+"""The four rungs against autograd and each other: gradients, losses, what is conserved; the staircase."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from scipy.integrate import solve_ivp
 
 import theory
 from tests.theory.flow_reference import (
     ACTIVATIONS,
     BENT,
     TorchModel,
+    followed,
     parameters,
     relative,
     slope,
     small_example,
 )
-from theory import EXACT, TANH, EmbMLPParameters, Trajectory
+from theory import EXACT, IDENTITY, TANH, EmbMLPParameters, Solver, Task, Trajectory, population_flow
+from theory.flows.gradient import losses, population_field, token_gradient
+from theory.integrate.trajectory import EMBEDDING_BALANCE, HIDDEN_BALANCE
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -86,28 +88,18 @@ def test_the_softmax_rungs_approach_the_coupled_one_with_the_cube_of_the_scale(r
     assert slope(scales, errors) == pytest.approx(3.0, abs=0.2)
 
 
-def by_autograd(energy, initial: EmbMLPParameters, time: float) -> list[np.ndarray]:
-    """Follow minus the gradient of energy(B) with SciPy's own driver and torch's derivatives."""
-
-    def velocity(_, y):
-        weights = [torch.tensor(m, requires_grad=True) for m in initial.matrices.unpack(y)]
-        value = energy(weights[0] @ weights[1] @ weights[2])
-        return -np.concatenate([g.numpy().ravel() for g in torch.autograd.grad(value, weights)])
-
-    start = initial.matrices.packed()
-    end = solve_ivp(velocity, (0.0, time), start, method="LSODA", rtol=1e-10, atol=1e-12)
-    return list(initial.matrices.unpack(end.y[:, -1]))
-
-
 def test_linearised_is_the_gradient_flow_of_its_energy(record_error):
     initial = parameters()
     label, token = torch.tensor(C), torch.tensor(S)
 
-    def energy(B):
+    def velocity(now):
+        weights = [torch.tensor(m, requires_grad=True) for m in now]
+        B = weights[0] @ weights[1] @ weights[2]
         centred = B - B.mean(dim=1, keepdim=True)
-        return -(label * B).sum() + (centred * (token @ centred)).sum() / (2 * len(B))
+        energy = -(label * B).sum() + (centred * (token @ centred)).sum() / (2 * len(B))
+        return [-g.numpy() for g in torch.autograd.grad(energy, weights)]
 
-    truth = by_autograd(energy, initial, 60.0)
+    truth = followed(velocity, initial, 60.0)
     flow = theory.linearised_flow(C, S, initial, [60.0], solver=EXACT, keep=KEEP)
     for name, expected in zip(KEEP, truth, strict=False):
         record_error("rung 3", relative(flow[name][0], expected), below=1e-7)
@@ -119,6 +111,134 @@ def test_losses_along_any_rung_start_at_the_true_loss(rung):
     options = {} if rung == "population" else {"population": POPULATION}
     flow = FLOWS[rung](initial, [0.0, 1.0], **options)
     true = theory.population_flow(POPULATION, initial, [0.0]).losses
-    assert {name: values[0] for name, values in flow.losses.items()} == pytest.approx(
-        {name: values[0] for name, values in true.items()}
-    )
+    assert flow.losses.keys() == true.keys()
+    assert [flow.losses[name][0] for name in true] == pytest.approx([true[name][0] for name in true])
+
+
+TINY = Task(keys=[3, 4, 5], reasoning_anchors=[1, 2], memory_anchors=[0], n_anchors=1, length=2, vocab_size=8)
+N_TIMES = 601
+GRID = 1.1 / (N_TIMES - 1)
+"""Of the last escape: the step of the times at which the flow is recorded."""
+
+
+@pytest.mark.parametrize(("scale", "n_modes"), [(6e-3, 3), pytest.param(6e-5, 4, marks=pytest.mark.long)])
+def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error):
+    population = theory.count_population(TINY)
+    label, token = population.token_label_matrix(), population.cooccurrence()
+    initial = parameters(8, d_m=5, d_f=6, scale=scale, seed=1)
+    predicted = theory.saddle_staircase(label, token, initial, n_modes)
+    times = np.linspace(0, 1.1 * predicted.times[-1], N_TIMES)
+    flow = theory.linearised_flow(label, token, initial, times, solver=Solver(rtol=1e-5, atol=1e-6))
+    ratios = predicted.times / theory.measured_rank_steps(flow, theory.escape_threshold(initial), n_modes)
+    record_error("staircase", float(np.abs(ratios - 1).max()))
+    assert ratios == pytest.approx(np.ones(n_modes), abs=GRID)
+    # Time passes at more than one saddle, in the reduced flow.
+    assert predicted.slow_share > 0.3
+    assert len(predicted.ranks) > 1
+
+
+def test_nothing_escapes_without_a_drive_and_no_more_modes_than_there_are():
+    still = theory.saddle_staircase(np.zeros((20, 20)), S, parameters(), 2)
+    assert np.isinf(still.times).all()
+    assert still.slow_share == 0
+    one = np.outer(np.eye(6)[0], [1, -1, 0, 0, 0, 0]) / 4
+    found = theory.saddle_staircase(one, np.eye(6), parameters(6, 3, 4, scale=1e-3), 2)
+    assert np.isfinite(found.times[0])
+    assert np.isinf(found.times[1])
+
+
+def test_one_mode_of_a_drive_of_rank_one_is_predicted_exactly():
+    rng = np.random.default_rng(0)
+    u, w = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 20)))
+    initial, drive = parameters(), 0.07
+    threshold = 3 * float(np.linalg.norm(u @ initial.W_emb))
+    predicted = theory.escape_dose(initial, u, w, threshold) / drive
+    full = theory.coupled_flow(drive * np.outer(u, w), initial, [predicted])
+    # Interpolated over a hundredth of the way to the singularity: an error of about 1e-4.
+    assert np.linalg.norm(u @ full.W_emb[0]) == pytest.approx(threshold, rel=1e-3)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.9, 1e4])
+def test_the_dose_of_a_balanced_mode_is_the_hyperbolas(level):
+    p, q = np.eye(6)[0], np.eye(9)[0]
+    u, w, a = np.eye(20)[2], np.eye(20)[5], 0.2
+    initial = EmbMLPParameters(a * np.outer(u, p), a * np.outer(p, q), a * np.outer(q, w))
+    # 1/‖α‖ is straight for a balanced mode, so only the integrator's 1e-6 a step is left.
+    assert theory.escape_dose(initial, u, w, level) == pytest.approx(1 / a - 1 / level, rel=1e-5)
+    assert theory.escape_dose(initial, u, w, a) == 0.0
+    still = EmbMLPParameters(a * np.outer(u, p), 0 * initial.W1, 0 * initial.W2)
+    assert theory.escape_dose(still, u, w, level) == np.inf
+
+
+def test_measured_steps_are_read_between_the_times():
+    W = np.zeros((3, 2, 2))
+    W[:, 0, 0] = np.exp(np.array([0.0, 1.0, 2.0]))
+    steps = theory.measured_rank_steps(Trajectory(np.array([0.0, 10.0, 20.0]), {"W_emb": W}), np.exp(1.5), 2)
+    assert steps.tolist() == [pytest.approx(15.0), np.inf]
+    assert theory.measured_rank_steps(Trajectory(np.zeros(3), {"W_emb": W}), 0.5, 1)[0] == 0.0
+
+
+GRADIENT_ROUNDING = 1e-12
+"""Both sides sum some thousand float64 products; 1e-12 leaves four digits above their rounding."""
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+@pytest.mark.parametrize("length", [3, 4])
+def test_lemma_2_is_the_gradient_of_the_real_model(activation, length, record_error):
+    example, initial = small_example(length), parameters()
+    truth = TorchModel(initial, activation).descent(*example.training)
+    ours = population_field(example.population, activation)(initial.matrices)
+    errors = [relative(a, b) for a, b in zip(ours, truth, strict=True)]
+    record_error(("Lemma 2", "eq. 19"), errors[0])
+    assert max(errors) < GRADIENT_ROUNDING
+
+
+def test_labels_that_one_factor_rules_out_are_not_lost():
+    """A key is sure of label 0 and its anchors of label 1: each of the others is e^100 times likelier.
+
+    As products of a key's and the anchors' exponentials all of them would be zero.
+    """
+    example = small_example()
+    keys, anchors = slice(5, 10), slice(1, 5)
+    B = 0.1 * np.random.default_rng(0).standard_normal((20, 20))
+    B[keys] -= 1000
+    B[keys, :2] += [1000, -1000]
+    B[anchors] -= 450
+    B[anchors, :2] += [-550, 450]
+    model = TorchModel(EmbMLPParameters(B, np.eye(20), np.eye(20)), IDENTITY)
+    truth = model.descent(*example.training)[0]
+    assert relative(token_gradient(example.population, B), truth) < GRADIENT_ROUNDING
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+@pytest.mark.parametrize("scale", [0.3, 40.0])
+def test_losses_are_those_of_the_real_model(activation, scale):
+    example = small_example()
+    initial = parameters(scale=scale)
+    measured = losses(example.population, initial.matrices, activation)
+    model = TorchModel(initial, activation)
+    memory = example.mapping == [m.name for m in example.task.mappings].index("memory")
+    groups = {
+        "training": example.trains,
+        "memory": memory,
+        "reasoning train": ~memory & example.trains,
+        "reasoning test": ~example.trains,
+    }
+    for name, rows in groups.items():
+        truth = model.loss(example.sequences[rows], example.labels[rows]).item()
+        assert measured[name] == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.05])
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
+def test_what_is_conserved_decays_twice_as_fast_as_the_weights(activation, decay):
+    options = {"activation": activation, "weight_decay": decay, "solver": EXACT, "keep": ("W_emb", "W1")}
+    flow = population_flow(small_example().population, parameters(), [0.0, 20.0], **options)
+    expected = {EMBEDDING_BALANCE} | ({HIDDEN_BALANCE} if activation is IDENTITY else set())
+    assert flow.invariants.keys() == expected
+    for drift in flow.invariants.values():
+        assert drift[0] == 0
+        # Local tolerance 1e-9 over fewer than a thousand steps.
+        assert drift[1] < 1e-6
+    before, after = (E.T @ E - W @ W.T for E, W in zip(flow["W_emb"], flow["W1"], strict=True))
+    assert relative(after, np.exp(-2 * decay * 20) * before) < 1e-6

@@ -1,13 +1,16 @@
-"""Every public function that can leave held-out combinations out, against sequences written down one by one.
+"""Label distributions by independent routes: enumeration, closed form, numbers by hand, large tasks.
 
+Every public function that can leave held-out combinations out is held to sequences written down one by one.
 The functions are found by their parameter ``held_out``: a new one without a check here fails.
 """
 
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import theory
-from tests.theory.brute_force import Enumerated, combinations
+from tests.theory.any_rule import Enumerated, combinations
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
 
 ROUNDING = 1e-13
@@ -70,9 +73,8 @@ def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
     rng = np.random.default_rng(0)
     for token, role in ((1, "any"), (5, "anchor"), (task.keys[0], "key"), (task.keys[-1], "any")):
         if brute.ratio(role)[token] > 1e-12:
-            found = theory.sample_label_distribution(
-                task, token, rng, n_samples=400, role=role, held_out=held_out
-            )
+            options = {"n_samples": 400, "role": role, "held_out": held_out}
+            found = theory.sample_label_distribution(task, token, rng, **options)
             # 5.5 standard errors of each of 64 shares: a false alarm in some ten thousand tasks.
             scores = (found.shares - brute.table(role)[token]) / found.standard_error
             assert np.abs(scores).max() < 5.5
@@ -92,10 +94,8 @@ def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
         if min(brute.ratio()[[a, b]]) > 1e-12:
             for size in (None, n):
                 found = theory.finite_sample_cosine(task, a, b, n_sequences=size, held_out=held_out)
-                signal, spread = ([f(s) for s in (a, b)] for f in (
-                    lambda s: centred[s] @ centred[s],
-                    lambda s, size=size: brute.covariance(s, s, size),
-                ))  # fmt: skip
+                signal = [centred[s] @ centred[s] for s in (a, b)]
+                spread = [brute.covariance(s, s, size) for s in (a, b)]
                 inner = centred[a] @ centred[b] + brute.covariance(a, b, size)
                 close(found.signal, signal)
                 close(found.spread, spread)
@@ -175,3 +175,66 @@ def test_it_is_the_mean_over_the_sequences_that_are_left(name: str, task: Task, 
     CHECKS[name](task, Enumerated.of(task, held_out), held_out)
     left = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
     assert left == sum(len(combinations(task, m, held_out)) for m in task.mappings)
+
+
+Record = Callable[..., None]
+LARGE = Task(
+    keys=range(3000, 103_000),
+    reasoning_anchors=range(11, 21),
+    memory_anchors=range(1, 11),
+    n_anchors=200,
+    length=201,
+    vocab_size=110_000,
+)
+"""The largest task that the label distributions have to manage in under a second."""
+
+
+def test_equations_7_and_8_for_the_papers_task(record_error: Record) -> None:
+    """Eq. 7 is uniform on the keys; eq. 8 at q = 2 is a trapezoid, written out here by hand."""
+    task = Task.paper()
+    keys = np.zeros(200)
+    keys[21:121] = 0.01
+    record_error("eq. 7", np.abs(theory.label_distribution(task, 4) - keys).max(), below=1e-15)
+    for s in task.reasoning_anchors:
+        i = np.arange(200)
+        ways = np.clip(np.minimum(i - (s + 21 + 11) + 1, (s + 120 + 20) - i + 1), 0, 10)
+        record_error("eq. 8", np.abs(theory.label_distribution(task, s) - ways / 1000).max(), below=1e-15)
+        held_out = theory.label_distribution(task, s, held_out=True)
+        assert np.allclose(held_out, ways / 1000, atol=1e-15) == (s not in (11, 13))
+
+
+def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) -> None:
+    start = time.process_time()
+    floats = theory.label_distribution(LARGE, 15)
+    seconds = time.process_time() - start
+    exact = np.array([float(p) for p in theory.label_distribution(LARGE, 15, exact=True)])
+    assert seconds < 1
+    assert exact[exact > 0].min() < 1e-190
+    np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=0)
+    record_error("eq. 22", np.abs(floats - exact).max())
+
+
+@pytest.mark.parametrize("q", [15, 16, 20])
+def test_exact_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
+    rule = Expression("(key + total) % 3")
+    options: Any = {"keys": range(50, 90), "n_anchors": q, "length": q + 2, "vocab_size": 97}
+    task = Task(mappings=[Mapping(range(1, 21), rule, held_out=[(3,) * q])], **options)
+    for held_out in (False, True, np.False_, np.True_):
+        for token in (3, 50):
+            exact = theory.label_distribution(task, token, held_out=held_out, exact=True)
+            assert sum(exact) == 1
+            found = theory.label_distribution(task, token, held_out=held_out)
+            np.testing.assert_allclose(found, [float(p) for p in exact], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("length", [3, 4])
+def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Record) -> None:
+    """Without tables nothing is random: C of the population equals the expected C."""
+    held = {"reasoning_anchors": range(1, 5), "held_out": [(1, 3), (2, 2)]}
+    task = Task(keys=range(30, 36), n_anchors=2, length=length, vocab_size=50, **held)
+    population = theory.enumerate_population(task)
+    train = ~population.held_out
+    labels = theory.labels_of(task, population, [None])
+    found = theory.token_label_matrix(population.sequences[train], labels[train], 50)
+    worst = np.abs(found - theory.expected_token_label_matrix(task, held_out=True)).max()
+    record_error("eq. 23-25", worst, below=1e-15)

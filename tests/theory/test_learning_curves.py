@@ -1,14 +1,16 @@
-"""When each thing is learned: the predicted curves against minibatch training by torch's own optimisers."""
+"""When each thing is learned, and the embedding by then, against training by torch's own optimisers."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
+import theory
+from tests.theory.flow_reference import by_torch, relative
 from theory import (
     EXACT,
     TANH,
@@ -17,8 +19,10 @@ from theory import (
     InputError,
     IntegrationError,
     LearningCurves,
+    Lookup,
     Mapping,
     SGDSettings,
+    Shift,
     Sum,
     Task,
     count_population,
@@ -32,8 +36,7 @@ from theory.flows.batches import Batching
 from theory.flows.gradient import losses, scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining
-from theory.integrate.trajectory import Matrices
-from theory.task.rules.tables import Lookup
+from theory.flows.predicted_embedding import learned_set
 
 pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 ORDERS = 2
@@ -60,23 +63,19 @@ LABELS = labels_of(TASK, EVERYTHING, TABLES)
 TRAINED_ON = ~EVERYTHING.held_out
 
 
+def drawn_batches(order):
+    """Yield batches of one epoch after another."""
+    generator = torch.Generator().manual_seed(order)
+    while True:
+        shuffled = torch.randperm(int(TRAINED_ON.sum()), generator=generator).split(BATCH)
+        for rows in reversed(shuffled):
+            yield EVERYTHING.sequences[TRAINED_ON][rows], LABELS[TRAINED_ON][rows]
+
+
 def trained_weights(settings, n_steps, order):
     """Train with torch and return the weights before each step and after the last."""
-    x, y = torch.as_tensor(EVERYTHING.sequences[TRAINED_ON]), torch.as_tensor(LABELS[TRAINED_ON])
-    weights = [torch.tensor(m, requires_grad=True) for m in START.matrices]
-    kind: Any = torch.optim.AdamW if isinstance(settings, AdamSettings) else torch.optim.SGD
-    optimizer = kind(weights, lr=settings.rate, weight_decay=settings.weight_decay)
-    generator, batches, course = torch.Generator().manual_seed(order), list[torch.Tensor](), []
-    for _ in range(n_steps + 1):
-        course.append(Matrices(*(w.detach().numpy().copy() for w in weights)))
-        batches = batches or list(torch.randperm(len(y), generator=generator).split(BATCH))
-        batch = batches.pop()
-        hidden = torch.tanh(weights[0][x[batch]].sum(1) @ weights[1])
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(hidden @ weights[2], y[batch]).backward()
-        torch.nn.utils.clip_grad_norm_(weights, CLIP)
-        optimizer.step()
-    return course
+    batches = islice(drawn_batches(order), n_steps)
+    return list(by_torch(START, TANH, batches, settings, CLIP))
 
 
 def trained(settings, steps, order):
@@ -127,9 +126,7 @@ def test_weight_decay_shrinks_what_no_gradient_moves():
 
 def test_clipping_bounds_the_speed():
     *_, last = full_batch(SGDSettings(1e-3), clip_norm=0.01).follow(START, [0, 10])
-    moved = math.sqrt(
-        sum(float(np.sum((a - b) ** 2)) for a, b in zip(last.mean, START.matrices, strict=True))
-    )
+    moved = float(np.linalg.norm(last.mean.packed() - START.matrices.packed()))
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
 
 
@@ -180,3 +177,54 @@ def test_a_prediction_repeats_and_differs_between_starts():
     assert np.array_equal(both.loss["memory"][1], one.loss["memory"][0])
     assert not np.array_equal(both.loss["memory"][0], both.loss["memory"][1])
     assert set(one.accuracy) == {"memory", "reasoning train", "reasoning test"}
+
+
+SETTINGS, TRAINED = AdamSettings(3e-3), "reasoning train"
+OPTIONS = {"init_rate": 0.5, "d_m": 12, "d_f": 24, "batch_size": BATCH, "clip_norm": CLIP}
+
+
+def test_cosines_at_an_accuracy_are_those_of_training(record_error):
+    anchors, wanted = list(TASK.reasoning_anchors), [0.3, 0.5]
+    course = trained_weights(SETTINGS, 400, 0)
+    # Averaged over two epochs: by its scatter a run reaches an accuracy once before its mean does.
+    accuracy = np.convolve([scores(POPULATION, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22)
+    first = [int(np.argmax(accuracy >= value)) - 11 for value in wanted]
+    found = theory.predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
+    assert found.data_set == TRAINED
+    assert found.accuracy == pytest.approx(wanted)
+    # One run of 144 sequences in batches of twelve; orders of its batches differ by a fifth.
+    assert found.steps == pytest.approx(np.array(first), rel=0.3)
+    for W, k in zip(found.W_emb, first, strict=True):
+        start = theory.cosine_matrix(course[0].W_emb[anchors])
+        observed, ours = theory.cosine_matrix(course[k].W_emb[anchors]), theory.cosine_matrix(W[anchors])
+        error, moved = (np.abs(theory.off_diagonal(observed - other)).max() for other in (ours, start))
+        record_error("cosines at an accuracy", float(error))
+        assert error < 0.1 < moved
+
+
+def test_an_accuracy_is_where_its_step_is():
+    given = {"task": TASK, "settings": SGDSettings(0.5), "scatter": False, **OPTIONS}
+    found = theory.predicted_embedding(**given, accuracies=[0.2, 0.4])
+    steps = [int(step) for step in found.steps]
+    again = theory.predicted_embedding(**given, steps=steps)
+    assert again.steps.tolist() == steps
+    # Linear between points that are 15 % of the steps apart.
+    assert again.accuracy == pytest.approx(found.accuracy, abs=0.05)
+    assert relative(again.W_emb, found.W_emb) < 0.01
+
+
+def test_what_is_never_reached_is_nan():
+    found = theory.predicted_embedding(
+        TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS
+    )
+    assert found.steps.tolist() == [0, np.inf]
+    assert np.isfinite(found.W_emb[0]).all()
+    assert np.isnan(found.W_emb[1]).all()
+
+
+def test_the_set_that_counts_as_learned():
+    assert learned_set(TASK) == TRAINED
+    mappings = [Mapping([1, 2], Lookup(), "table"), Mapping([3, 4], Shift({3: 0, 4: 1}), "shifts")]
+    for of_task, learned in ((mappings, "shifts"), (mappings[:1], "table")):
+        task = Task(keys=range(10, 14), mappings=of_task, n_anchors=1, length=2, vocab_size=20)
+        assert learned_set(task) == learned

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theory
-from tests.theory.any_rule import affine, task_of, tasks
-from tests.theory.brute_force import label_formula
+from tests.theory.any_rule import affine, label_formula, task_of, tasks
 from theory import Function, InputError, Population, Sum, Tabulated, Task
 from theory.arrays import IntArray
 from theory.task.domain import Domain, Selection

@@ -1,4 +1,4 @@
-"""Arrays of any type give what float64 gives; what is too large is refused from one item too many on."""
+"""Arrays of any type give what float64 gives; the largest sizes that are taken; drawn weights' scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import theory
 from tests.fuzz.calls import valid_calls
 from tests.golden import numbers
 from tests.golden.public import seen
-from theory import Expression, Lookup, Mapping, Sum, Task
+from theory import EmbMLPParameters, Expression, Lookup, Mapping, OneLayerParameters, Sum, Task
 
 CALLS = {
     name: (function, arguments, given)
@@ -98,3 +98,23 @@ def test_a_function_is_kept_as_labels_up_to_a_limit(monkeypatch):
             continue
         with pytest.raises(theory.TooManyEntriesError):
             theory.label_distribution(rule, 1)
+
+
+EMB_MLP = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))
+ONE_LAYER = OneLayerParameters.draw(200, d_k=40, d_f=90, init_rate=0.8, rng=np.random.default_rng(0))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("drawn", "fan_ins"),
+    [
+        (EMB_MLP, {"W_emb": 100, "W1": 100, "W2": 400}),
+        (ONE_LAYER, dict.fromkeys(("W_emb", "W_Q", "W_K", "W_V", "W_f1"), 200) | {"W_O": 40, "W_f2": 90}),
+    ],
+)
+def test_drawn_parameters_have_the_scale_of_section_2_4(drawn, fan_ins):
+    for name, fan_in in fan_ins.items():
+        matrix = getattr(drawn, name)
+        ratio = float(np.mean(matrix**2)) / fan_in**-1.6
+        # A sample variance over n entries has relative standard error √(2/n); four of them.
+        assert abs(ratio - 1) < 4 * np.sqrt(2 / matrix.size), name

@@ -128,6 +128,16 @@ def test_runs_in_the_root_folder_have_a_remedy(small):
     assert "--out /-longer" in command
 
 
+def test_longer_runs_that_are_there_are_compared(small, tmp_path):
+    there = tmp_path / "mine-longer/gamma0.3_seed0"
+    there.mkdir(parents=True)
+    (there / "config.json").touch()
+    runs = tuple(dataclasses.replace(run, path=tmp_path / "mine/gamma0.8_seed0") for run in small.runs)
+    like = dataclasses.replace(small, runs=runs)
+    assert missing_command(like, [0.3], [0], 2) == f"anchorflow compare {tmp_path}/mine-longer"
+    assert missing_command(like, [0.3], [0, 1], 2).startswith("anchorflow train")
+
+
 def test_the_picture_shows_what_the_verdict_is_about(small, large):
     sheet = picture(only([large, small]))
     assert sheet is not None

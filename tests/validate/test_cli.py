@@ -147,6 +147,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
         ("compare nowhere", ["nowhere", "train into it"]),
+        ("sweep show nowhere", ["nowhere", "no such folder"]),
         ("study --drop", ["drop", "add --keep"]),
     ],
 )
@@ -200,7 +201,7 @@ def test_derive_shows_one_lists_all_and_writes_the_page(tmp_path, monkeypatch, c
     assert cli("derive", "sigma_p", "--json").json()[0]["title"] == find_derivation("sigma_p").title
     page = tmp_path / "page.md"
     two = {name: derivations()[name] for name in ("mu_s", "prop 1")}
-    monkeypatch.setattr("theory.derive.display.derivations", lambda: two)
+    monkeypatch.setattr("theory.derive.derivation.derivations", lambda: two)
     cli("derive", "--all", "--latex", "--out", str(page))
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2

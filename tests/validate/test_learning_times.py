@@ -82,9 +82,9 @@ def test_a_guess_has_not_seen_its_own_setting_and_explains_everything_if_it_is_r
 
 def test_matched_accuracy_is_read_from_the_prediction():
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
-    observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(5)})
-    assert learning_times.matched_error(observed, [prediction], 0.5) == pytest.approx(0.3)
-    assert math.isnan(learning_times.matched_error(observed, [], 0.5))
+    observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(4.2)})
+    assert learning_times.matched_off(observed, [prediction]) == pytest.approx(0.4 - 0.2)
+    assert math.isnan(learning_times.matched_off(observed, []))
 
 
 def test_a_training_that_is_not_predicted_is_refused():

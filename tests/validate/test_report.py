@@ -224,6 +224,8 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys):
         line["accuracy"]["rsn_train"] = line["epoch"] / 14
     assert [early_epoch(run) for run in setting.runs] == [2, 9]
     assert shown_epochs(setting) == (9, 10)
+    # One that ended before all were early is shown with the others at the last snapshot that all have.
+    assert shown_epochs(group_runs([runs[0].until(2), runs[1]])[0]) == (2,)
     report = _bare([setting])
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_report(report, verbose=True)

@@ -121,7 +121,7 @@ def test_runs_and_settings_show_what_was_reached(runs, settings):
     assert "<b>" not in dataclasses.replace(setting, label="<b>")._repr_html_()
     text = check(setting.runs[0])
     assert all(f"{last[what]['rsn_test']:.3f}" in text for what in ("accuracy", "loss"))
-    assert "emb-mlp, γ = 0.3, seed 0, 6 epochs; " in repr(setting.runs[0])
+    assert "emb-mlp, γ = 0.3, seed 0, epoch 6; " in repr(setting.runs[0])
     diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))
     assert "–" in check(diverging)
 

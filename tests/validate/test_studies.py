@@ -7,6 +7,7 @@ import pytest
 
 from sim import Progress, Run
 from sim.config.run import sources
+from sim.runs.beginning import open_folder
 from sim.training.session import train_together
 from tests.run_folder import change, every_file
 from tests.tiny_task import TASK
@@ -126,6 +127,9 @@ def test_an_interrupted_run_is_gone_on_with(trained, tmp_path):
     train_together([member.config], [member.path], report=seen.append, stop=lambda: bool(seen))
     assert studies.run_state(member.path, member.config) == "unfinished"
     assert studies.keep(study, tmp_path, tmp_path / "kept") == []
+    begun = studies.members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
+    open_folder(begun.path, begun.config)
+    assert studies.run_state(begun.path, begun.config) == "unfinished"
     (kept_so_far,) = studies.keep(study, tmp_path, tmp_path / "kept", unfinished=True)
     early = read_kept(kept_so_far)
     assert early.metrics == Run.open(member.path, unfinished=True).metrics
@@ -252,3 +256,9 @@ def test_runs_that_studies_share_are_found_whatever_their_length():
     assert shared_runs(found) == [(("a", "b/x"), len(studies.members_of(found[0])))]
     cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
     assert shared_runs([studies.Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
+
+
+def test_several_studies_begin_with_those_that_are_not_kept(cli):
+    first = cli("study", "emb-mlp", "search").out.splitlines()[0]
+    assert first.startswith("1 of 2 studies are kept whole")
+    assert first.endswith("Not kept: search.")

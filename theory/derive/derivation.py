@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from theory.derive import display
 from theory.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,21 +129,16 @@ class Derivation:
 
     def to_latex(self) -> str:
         """Return the whole derivation as a section in MyST Markdown with LaTeX mathematics."""
-        return str(_display().section(self))
+        return display.section(self)
 
     def __repr__(self) -> str:
         return f"Derivation({self.name!r}: {self.equation}, {self.title})"
 
     def _repr_html_(self) -> str:
-        return str(_display().notebook(self))
+        return display.notebook(self)
 
     def __str__(self) -> str:
-        return str(_display().show(self))
-
-
-def _display() -> Any:
-    """Return the module that displays derivations; it imports this one."""
-    return importlib.import_module("theory.derive.display")
+        return display.show(self)
 
 
 Build = Callable[[], Derivation]
@@ -195,6 +191,11 @@ def derivations() -> Mapping[str, Derivation]:
 def titles() -> dict[str, str]:
     """Return one line on every derivation, by name; this builds none of them."""
     return {name: _TITLES[name] for name in derivations()}
+
+
+def derivations_page() -> str:
+    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
+    return display.page(derivations().values())
 
 
 _WORDS = {"proposition": "prop", "corollary": "cor", "equation": "eq", "eqn": "eq", "thm": "theorem"}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
-
-from theory.derive.derivation import derivations
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -121,9 +120,9 @@ def escaped(text: str) -> str:
     return text
 
 
-def derivations_page() -> str:
-    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
-    made = list(derivations().values())
+def page(derivations: Iterable[Derivation]) -> str:
+    """Return the documentation page of some derivations, as MyST Markdown."""
+    made = list(derivations)
     rows = [
         f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
         for d in made

@@ -18,13 +18,12 @@ _HEAD = re.compile(r'"""anchorflow (\w+): (.+?)\.?(?:"""|$)')
 
 def _purposes() -> dict[str, str]:
     """Read the purposes from the files: importing them all would take a second."""
-    purposes, folder = {}, Path(__file__).parent
-    for source in sorted([*folder.glob("*.py"), *folder.glob("*/__init__.py")]):
+    purposes = dict.fromkeys(_FIRST, "")
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         with source.open(encoding="utf-8") as file:
-            head = _HEAD.match(file.readline())
-        if head and head[1] in (source.stem, source.parent.name):
-            purposes[head[1]] = head[2]
-    return {name: purposes[name] for name in [*_FIRST, *(n for n in purposes if n not in _FIRST)]}
+            if head := _HEAD.match(file.readline()):
+                purposes[head[1]] = head[2]
+    return purposes
 
 
 COMMANDS = _purposes()

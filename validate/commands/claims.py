@@ -6,17 +6,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
+import validate
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table, print_text, say
-
-if TYPE_CHECKING:
-    from validate.judge.condition import Claim
-    from validate.judge.evidence import Evidence
 
 
 class Options(EngineOptions):
@@ -51,34 +48,34 @@ def run(options: Options) -> int:
     """Judge, after training what is missing if asked to."""
     from validate.judge import presentation
     from validate.judge.evidence import Evidence, studies_in
-    from validate.judge.ledger import ledger
-    from validate.judge.verdict import judge_claims
     from validate.observe import KEPT
-    from validate.studies import load_study, study_names
 
-    claims, places = ledger(options.numbers), studies_in(options.runs)
-    if options.runs and not set(places) & set(study_names()):
-        folder, problem = str(options.runs[0]), f"holds no study's folder, such as {study_names()[0]}"
+    claims, places = validate.ledger(options.numbers), studies_in(options.runs)
+    known = validate.study_names()
+    if options.runs and not set(places) & set(known):
+        folder, problem = str(options.runs[0]), f"holds no study's folder, such as {known[0]}"
         remedy = f"to judge other runs: anchorflow compare {shlex.quote(folder)}"
         raise InputError("runs", folder, problem, remedy)
-    evidence = Evidence(places, options.kept or (None if options.runs else KEPT), load_study)
-    if options.run:
-        lacking = dict.fromkeys(study for claim in claims for study in _makeable(claim, evidence))
-        if lacking:
-            from validate.training import run_study  # It imports torch.
+    evidence = Evidence(places, options.kept or (None if options.runs else KEPT), validate.load_study)
 
-            studies = [load_study(name) for name in lacking]
-            run_study(studies, options.root, **vars(options.execution(resume=True)))
+    def makeable(claim: validate.Claim) -> list[str]:
+        """Return the studies that would have more runs for a claim if all that they define were trained."""
+        return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
+
+    if options.run:
+        lacking = dict.fromkeys(study for claim in claims for study in makeable(claim))
+        if lacking:
+            studies = [validate.load_study(name) for name in lacking]
+            validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
         evidence = replace(evidence, places={**places, **dict.fromkeys(lacking, options.root)})
-    findings = judge_claims(claims, evidence.find, evidence.absent)
+    findings = validate.judge_claims(claims, evidence.find, evidence.absent)
     document = presentation.to_json(findings)
     if options.as_json:
         print_json(document)
     elif options.numbers or options.show_all or options.verbose:
         _print_all(document["claims"], options.verbose)
-        makeable = [str(claim.number) for claim in claims if _makeable(claim, evidence)]
-        if makeable:
-            command = f"anchorflow claims {' '.join(makeable)} --run{_places(options)}"
+        if numbers := [str(claim.number) for claim in claims if makeable(claim)]:
+            command = f"anchorflow claims {' '.join(numbers)} --run{_places(options)}"
             say(f"runs are missing; to train them: {command}")
     else:
         _print_answer(document["claims"])
@@ -91,11 +88,6 @@ def _places(options: Options) -> str:
     given = {"runs": options.runs, "kept": (options.kept,), "root": (options.root,)}
     told = options.model_fields_set & given.keys()
     return "".join(f" --{name} {shlex.join(map(str, given[name]))}" for name in given if name in told)
-
-
-def _makeable(claim: Claim, evidence: Evidence) -> list[str]:
-    """Return the studies that would have more runs for a claim if all that they define were trained."""
-    return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
 
 
 def _print_answer(claims: Sequence[dict[str, Any]]) -> None:

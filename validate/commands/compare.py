@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import validate
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, say, tell
-
-if TYPE_CHECKING:
-    from validate.report import Report
 
 
 class Options(CommandOptions):
@@ -42,12 +40,11 @@ def run(options: Options) -> int:
     """Compare, print, and write the report if asked to."""
     from sim.runs.folder import import_option, is_run_folder, planned_runs
     from sim.runs.outputs import OutputFolder
-    from validate.judge.groups import group_runs
-    from validate.report import FILES, FOLDERS, Report
+    from validate.report import FILES, FOLDERS
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    settings = group_runs(options.runs)
+    settings = validate.group_runs(options.runs)
     for setting in settings:
         for epoch in set(options.epochs) - set(setting.epochs()):
             problem = f"no snapshot at {setting.label}"
@@ -61,7 +58,7 @@ def run(options: Options) -> int:
             again = f"train what is missing: anchorflow train --resume {quote(str(folder))}{first}"
             say(f"planned in {folder}, but not trained: {', '.join(lacking)}; {again}")
     title = "Predicted and observed embeddings"
-    report = Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)
+    report = validate.Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)
     files = report.write(options.out) if options.out is not None else ()
     if options.as_json:
         print_json(report.to_json())
@@ -72,7 +69,7 @@ def run(options: Options) -> int:
     return int(any(answer.verdict == "fails" for answer in report.answers))
 
 
-def print_report(report: Report, *, verbose: bool) -> None:
+def print_report(report: validate.Report, *, verbose: bool) -> None:
     """Print each answer with its conditions and predictors, and which of the paper's claims the runs answer.
 
     Verbose: also the early comparison over all pairs, one table per setting.

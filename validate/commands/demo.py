@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import sim
+import validate
 from validate.commands.options import TrainingOptions
 from validate.terminal.tables import print_json, print_table, print_text, say
-
-if TYPE_CHECKING:
-    from sim.config.run import RunConfig
 
 EPOCHS = 100
 
@@ -31,9 +29,7 @@ def run(options: Options) -> int:
     """Train, compare, judge."""
     from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
-    from validate.judge.given import judge_demo
-    from validate.judge.groups import group_runs
-    from validate.report import FILES, FOLDERS, Report
+    from validate.report import FILES, FOLDERS
     from validate.report.figures import draw_overview
     from validate.training import train_with_progress
 
@@ -42,11 +38,11 @@ def run(options: Options) -> int:
     planned = planned_in(options.out, config.members())
     train_with_progress(planned, options.execution())
     say("comparing prediction and observation, drawing figures")
-    settings = group_runs(list(planned))
-    outcomes = judge_demo(settings)
+    settings = validate.group_runs(list(planned))
+    outcomes = validate.judge_demo(settings)
     title = "Small initial weights learn the rule first: predicted and observed"
     epochs = config.training.epochs
-    report = Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
+    report = validate.Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
     report.figures.insert(0, draw_overview(settings))
     page, data = report.write(options.out)
     if options.as_json:
@@ -62,10 +58,9 @@ def run(options: Options) -> int:
     return int(any(outcome.state == "fails" for outcome in outcomes))
 
 
-def demo_config() -> RunConfig:
+def demo_config() -> sim.RunConfig:
     """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
-    from sim.config.run import RunConfig, TrainingConfig
     from validate.judge.condition import LARGE, SMALL
 
-    training = TrainingConfig(epochs=EPOCHS, evaluate_every=10)
-    return RunConfig(init_rates=(SMALL, LARGE), seeds=(0, 1, 2), training=training)
+    training = sim.TrainingConfig(epochs=EPOCHS, evaluate_every=10)
+    return sim.RunConfig(init_rates=(SMALL, LARGE), seeds=(0, 1, 2), training=training)

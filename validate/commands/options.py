@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+import sim
 from theory import InputError
 from theory.errors import nearest
 from theory.reading import as_path
-
-if TYPE_CHECKING:
-    from sim import Execution
 
 _KINDS = {int: ("INT", "an integer"), float: ("FLOAT", "a number"), Path: ("PATH", "a path")}
 """How the help shows a type, and how a message names it."""
@@ -34,10 +32,8 @@ _SHORT = {
 """Shorter names of options, by key."""
 
 
-class Positional(NamedTuple):
-    """Marks a field that is given by its position, under the name that the help shows."""
-
-    name: str
+class Positional(str):
+    """Marks a field that is given by its position: the name that the help shows."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class Option:
     @property
     def names(self) -> tuple[str, ...]:
         """The option as it is written, or the name of a positional; then shorter names."""
-        name = self.position.name if self.position else "--" + self.key.replace("_", "-")
+        name = self.position or "--" + self.key.replace("_", "-")
         return (name, *_SHORT.get(self.key, ()))
 
     @property
@@ -189,9 +185,9 @@ class EngineOptions(CommandOptions):
         default={}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
     )
 
-    def execution(self, **fields: Any) -> Execution:
+    def execution(self, **fields: Any) -> sim.Execution:
         """Return how the runs are trained: as the options of this command say, and by other fields."""
-        from sim.training.execution import Execution, process_count
+        from sim.training.execution import process_count
 
         engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
         for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):
@@ -203,7 +199,7 @@ class EngineOptions(CommandOptions):
         own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
         if own.get("resume") and own.get("overwrite"):
             raise InputError("resume, overwrite", True, "both given", "give one of them")
-        return Execution(
+        return sim.Execution(
             workers=process_count(self.workers),
             engine=engine,
             engine_options={"scheduler": self.scheduler} if self.scheduler else slurm,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -26,8 +27,10 @@ def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Valu
     own, keys = own_options(options), options.known_keys()
     by_key = {option.key: option for option in [*own, *keys]}
     parser = parser_of(command, options, by_key.values())
+    # An option has hyphens for the underscores that its key has in files.
+    words = [re.sub("^--[^=]*", lambda name: name[0].replace("_", "-"), word) for word in arguments]
     try:
-        texts, rest = parser.parse_known_intermixed_args([_hyphened(argument) for argument in arguments])
+        texts, rest = parser.parse_known_intermixed_args(words)
     except argparse.ArgumentError as error:
         problem = "takes no value" if "explicit" in error.message else "needs a value"
         raise InputError("option", error.argument_name, problem, "see --help") from None
@@ -115,12 +118,6 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def _help(options: type[CommandOptions]) -> list[str]:
     """Return the paragraphs that describe a command, the last one its example."""
     return inspect.cleandoc(options.__doc__ or "").split("\n\n")
-
-
-def _hyphened(argument: str) -> str:
-    """Return an option with hyphens for the underscores that its key has in files."""
-    name, equals, value = argument.partition("=")
-    return name.replace("_", "-") + equals + value if name.startswith("--") else argument
 
 
 def _unknown(argument: str, options: Iterable[Option]) -> InputError:

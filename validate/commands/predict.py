@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import sim
+import theory
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, tell
-
-if TYPE_CHECKING:
-    from sim.config.run import MemberConfig
-    from theory import LearningCurves, Task
 
 
 class Options(CommandOptions):
@@ -73,7 +71,11 @@ def run(options: Options) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    member = _member(task, options) if options.curves or options.flow else None
+    member: sim.MemberConfig | None = None
+    if options.curves or options.flow:
+        training = {name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")}
+        data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
+        (member,) = sim.make_run_config(data | {"training": training}).members()
     if options.flow and member is not None:
         from validate.judge.flow import LEVELS, flow_cosines, flow_options, flow_rows
 
@@ -112,17 +114,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _member(task: Task, options: Options) -> MemberConfig:
-    from sim import make_run_config
-
-    names = ("optimizer", "learning_rate", "epochs")
-    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
-    data["training"] = {name: getattr(options, name) for name in names}
-    (member,) = make_run_config(data).members()
-    return member
-
-
-def _curves(member: MemberConfig, options: Options) -> LearningCurves:
+def _curves(member: sim.MemberConfig, options: Options) -> theory.LearningCurves:
     from sim.config.run import steps_in_epoch
     from theory.flows.learning_curves import training_size
     from validate.predict.learning import predict_for

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import validate.studies
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.tables import print_json, print_table
-
-if TYPE_CHECKING:
-    from validate.studies import Study
+from validate.terminal.tables import print_json, print_table, print_text
 
 
 class Options(EngineOptions):
@@ -45,23 +44,20 @@ def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
     from sim.training.execution import process_count
     from validate.observe import KEPT
-    from validate.studies import check_kept, keep, load_study, study_names
     from validate.terminal.progress import duration
 
     for name in ("drop", "unfinished"):
         if getattr(options, name) and not options.keep:
             raise InputError(name, True, "applies to --keep only", "add --keep, or leave it out")
     folder = options.kept or KEPT
-    studies = [load_study(name) for name in options.names or study_names()]
-    for study in studies if options.keep else []:
-        check_kept(study, folder, drop=options.drop)
-    if options.run:
-        from validate.training import run_study
-
-        run_study(studies, options.root, **vars(options.execution(resume=True)))
-    for study in studies if options.keep else []:
-        keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     count = process_count(options.workers)
+    studies = [validate.load_study(name) for name in options.names or validate.study_names()]
+    for study in studies if options.keep else []:
+        validate.studies.check_kept(study, folder, drop=options.drop)
+    if options.run:
+        validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
+    for study in studies if options.keep else []:
+        validate.studies.keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     found = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
         print_json(found)
@@ -77,6 +73,8 @@ def run(options: Options) -> int:
         f"run folders: under {options.root}; kept studies no longer need them.",
         f"time left: for training the incomplete runs, with {count} process{'es' * (count > 1)}.",
     )
+    if len(found) > 1:
+        print_text([_sentence(found)])
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
     for each in found if options.list else []:
         lines = [[r["path"], r["state"], "yes" if r["kept"] else "no", r["made_by"]] for r in each["runs"]]
@@ -84,14 +82,26 @@ def run(options: Options) -> int:
     return 0
 
 
+def _sentence(found: Sequence[dict[str, Any]]) -> str:
+    """Return how many studies are kept whole, and which are not."""
+    whole = [each for each in found if each["kept"] == each["total"]]
+    parts = [
+        f"{each['name']} {each['kept']}/{each['total']}" for each in found if 0 < each["kept"] < each["total"]
+    ]
+    none = [each["name"] for each in found if not each["kept"]]
+    return (
+        f"{len(whole)} of {len(found)} studies are kept whole: their claims and figures need no training."
+        + f" Kept in part: {', '.join(parts)}." * bool(parts)
+        + f" Not kept: {', '.join(none)}." * bool(none)
+    )
+
+
 _STATES = ("complete", "unfinished", "diverged", "missing")
 
 
-def _summary(study: Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
+def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
     """Return a study's runs, its counts, and the time that its missing runs will take, as others took."""
-    from validate.studies import members_of, states_of
-
-    states = states_of(study, members_of(study, root), folder)
+    states = validate.studies.states_of(study, validate.studies.members_of(study, root), folder)
     left = sum(s.state in ("missing", "unfinished") for s in states)
     known = [s.seconds for s in states if s.seconds is not None]
     mean = sum(known) / len(known) if known else None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from sim.config.run import Kernels
 from theory import InputError
 from theory.errors import unknown_name
+from theory.reading import is_folder
+from validate import sweeps
 from validate.commands.options import CommandOptions, EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table, say
-
-if TYPE_CHECKING:
-    from validate.sweeps import Measure
 
 ACTIONS = {"show": __name__}
 MAP = "map.png"
@@ -50,22 +49,22 @@ def run(options: Options) -> int:
     """Train, write the table and the map, and say where the runs stand."""
     from sim.data.text import require
     from sim.runs.outputs import OutputFile, OutputFolder
-    from validate.sweeps import load_sweep, plan_of, run_sweep, write_sweep_tables
+    from sim.training.cost import cost_of_runs
     from validate.training import cost_text
 
     execution = options.execution()
-    sweep, tables = load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
+    sweep, tables = sweeps.load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
     if options.parquet:
         require("pyarrow.parquet", "table")  # Not to be missed after the training.
     if not options.dry_run:
         OutputFolder(options.out).check(tables)
         OutputFile(options.out / MAP, overwrite=True).check()
         try:
-            run_sweep(sweep, options.out, execution)
+            sweeps.run_sweep(sweep, options.out, execution)
         finally:
-            write_sweep_tables(plan_of(sweep, options.out), options.out, tables)
-    plan = plan_of(sweep, options.out)
-    cost = plan.cost(execution) if options.dry_run and plan.left else None
+            sweeps.write_sweep_tables(sweeps.plan_of(sweep, options.out), options.out, tables)
+    plan = sweeps.plan_of(sweep, options.out)
+    cost = cost_of_runs(plan.remaining, execution) if options.dry_run and plan.left else None
     if options.as_json:
         seconds = None if cost is None else cost.seconds
         left = {"runs_left": len(plan.left), "steps_left": plan.n_steps, "seconds_left": seconds}
@@ -139,10 +138,10 @@ def show(options: Show) -> int:
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
-    from validate.sweeps import pivot_of
 
     paths = find_runs(options.runs)
-    complete = [Run.open(path) for path in paths if is_complete(path)]
+    # What is no folder is refused: a name that is mistyped is no unfinished run.
+    complete = [Run.open(path) for path in paths if is_complete(path) or not is_folder(path)]
     if not complete:
         where = ", ".join(map(str, options.runs))
         remedy = "name a sweep's folder, or finish it: anchorflow sweep SWEEP.toml --out FOLDER"
@@ -151,7 +150,7 @@ def show(options: Show) -> int:
         say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
     runs = [(run.config, run.metrics) for run in complete]
     measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
-    shown = pivot_of(runs, measure, options.x, options.y)
+    shown = sweeps.pivot_of(runs, measure, options.x, options.y)
     if options.out is not None:
         from validate.figures.style import new_axes, save
 
@@ -171,14 +170,12 @@ def show(options: Show) -> int:
     return 0
 
 
-def _measure(options: Show, data_sets: Sequence[str]) -> Measure:
-    from validate.sweeps import MEASURES, statistic
-
+def _measure(options: Show, data_sets: Sequence[str]) -> sweeps.Measure:
     if options.measure is None:
         data_set = options.data_set or ("rsn_test" if "rsn_test" in data_sets else data_sets[0])
-        return statistic(options.statistic, data_set, options.minus, options.epoch)
+        return sweeps.statistic(options.statistic, data_set, options.minus, options.epoch)
     for name in options.model_fields_set & {"statistic", "data_set", "minus", "epoch"}:
         raise InputError(name, getattr(options, name), "chooses a statistic", "leave out this or --measure")
-    if options.measure not in MEASURES:
-        raise unknown_name("measure", options.measure, MEASURES)
-    return MEASURES[options.measure]
+    if options.measure not in sweeps.MEASURES:
+        raise unknown_name("measure", options.measure, sweeps.MEASURES)
+    return sweeps.MEASURES[options.measure]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+import sim
 from sim.config.language import LanguageTask
 from sim.config.model import KINDS
 from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
@@ -90,10 +91,8 @@ def run(options: Options) -> int:
         for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
-        from sim.runs.run import find_runs  # It loads SciPy.
-
         # First those that were begun: they know the file of a model of the user's.
-        found = [path for path in find_runs([folder]) if path != folder or not read_plans(folder)]
+        found = [path for path in sim.find_runs([folder]) if path != folder or not read_plans(folder)]
         begun = {path: read_config(path) for path in found}
         planned = planned_runs(folder) | begun
     else:
@@ -147,9 +146,8 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
 def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
     from sim.runs.folder import import_option
-    from sim.runs.run import Run
 
-    runs = [Run.open(path) for path in folders]
+    runs = [sim.Run.open(path) for path in folders]
     if as_json:
         last = [{"config": r.config.model_dump(mode="json"), "final": r.metrics[-1]} for r in runs]
         print_json([{"path": str(r.path)} | each for r, each in zip(runs, last, strict=True)])

@@ -38,14 +38,9 @@ NOTES = (
 class Association:
     """How predicted cosines go with observed ones over all pairs of tokens.
 
-    Attributes
-    ----------
-    pearson, spearman, control, gain : Estimate
-        Correlations of values and of ranks, Pearson's of the control, and by how much the first exceeds it,
-        with 95 % intervals of a jackknife over tokens; no interval for fewer than ten tokens.
-    predicted_mean, observed_mean : float
-        Mean cosines.
-    n_tokens : int
+    ``pearson``, ``spearman``, ``control`` and ``gain`` are the correlations of values and of ranks, Pearson's
+    of the control, and by how much the first exceeds it, with 95 % intervals of a jackknife over tokens; no
+    interval for fewer than ten tokens.
     """
 
     pearson: Estimate
@@ -132,16 +127,10 @@ def associate(
             keep = (group[i] != g) & (group[j] != g)
             values.append([float(correlation(first[keep], second[keep])) for first, second in pairs])
     linear, ranked, *each = np.array(values).T
-    control = np.mean(each, axis=0)
-    return Association(
-        jackknife_estimate(linear, bounded=True),
-        jackknife_estimate(ranked, bounded=True),
-        jackknife_estimate(control, bounded=True),
-        jackknife_estimate(linear - control),
-        float(p.mean()),
-        float(o.mean()),
-        n,
-    )
+    shuffled = np.mean(each, axis=0)
+    pearson, spearman, control = (jackknife_estimate(r, bounded=True) for r in (linear, ranked, shuffled))
+    gain = jackknife_estimate(linear - shuffled)
+    return Association(pearson, spearman, control, gain, float(p.mean()), float(o.mean()), n)
 
 
 def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:

@@ -108,9 +108,9 @@ def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:
     """Return an embedding as float64, whatever holds it, or refuse it if it is not a finite matrix."""
     if isinstance(values, (torch.nn.Embedding, torch.nn.Linear)):
         values = values.weight
-    if isinstance(values, torch.Tensor) and not values.is_meta and not values.is_complex():
-        values = values.detach().to("cpu", torch.float64).numpy()
     try:
+        if isinstance(values, torch.Tensor) and not values.is_complex():
+            values = values.detach().to("cpu", torch.float64).numpy()
         array = np.asarray(values)
     except (ValueError, TypeError, OverflowError, RuntimeError):
         array = np.zeros(0)

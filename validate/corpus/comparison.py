@@ -13,7 +13,13 @@ from validate.figures.runs import LARGEST
 from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
 from validate.judge.groups import Setting
-from validate.judge.measures.language import cosine_correlation, entropy, learned_epoch, two_corpora
+from validate.judge.measures.language import (
+    compared_epoch,
+    cosine_correlation,
+    entropy,
+    learned_epoch,
+    two_corpora,
+)
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
 from validate.judge.verdict import Finding
 from validate.observe import Observations
@@ -61,8 +67,8 @@ class LanguageComparison:
             "of pairs: the loss of the best model that knows the token before, too",
         )
         of_cosines = (
-            "over pairs of the most frequent words, at the first snapshot with both losses below their "
-            f"tokens' entropy: {early}",
+            "over pairs of the most frequent words, at the paper's step 5000, or without such a snapshot at "
+            f"the first with both losses below their tokens' entropy: {early}",
             "rows: which rows are compared, see docs/corpus.md",
             "shuffled: for the prediction from shuffled text, which keeps frequencies alone",
             "centred: the mean row removed from the predicted and the observed",
@@ -152,10 +158,10 @@ _COSINES = {
 
 def _when(setting: Setting) -> str:
     """Return at which snapshots the cosines of a setting are taken, and how many seeds have none."""
-    learned = [learned_epoch(run) for run in setting.runs]
-    epochs = sorted({epoch for epoch in learned if epoch is not None})
+    compared = [compared_epoch(run) for run in setting.runs]
+    epochs = sorted({epoch for epoch in compared if epoch is not None})
     text = f"epoch {' or '.join(map(str, epochs))}" * bool(epochs)
-    never = f"none for {learned.count(None)} of {setting.seeds_text}" * (None in learned)
+    never = f"none for {compared.count(None)} of {setting.seeds_text}" * (None in compared)
     return f"{text} ({never})" if epochs and never else text or never
 
 

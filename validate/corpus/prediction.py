@@ -44,6 +44,7 @@ _NOTES = (
     " -, if by that its difference from one of them may be none (two standard errors)",
     "most like: the word of the table with the largest predicted cosine, ± its standard error",
 )
+_OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
 
 
@@ -184,8 +185,7 @@ class CorpusPrediction(Shown):
             "distinct_pairs": int(self.counts.pairs.nnz),
             "words": self.words,
             "counts": [int(corpus.counts[t]) for t in g.tokens],
-            **{name: _plain(getattr(g, name)) for name in ("cosine", "mean_cosine", "growth", "departs")},
-            "distinct": _plain(g.distinct),
+            **{name: _plain(getattr(g, name)) for name in _OF_WORDS},
             "neighbours": neighbours,
             "singular_values": _plain(self.singular_values),
             "leading_words": self.leading,

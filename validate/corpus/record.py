@@ -234,16 +234,20 @@ class Recorder:
         library, recorder = _imported("lightning.pytorch", "lightning"), self
 
         class Callback(library.Callback):  # type: ignore[misc, name-defined]
+            # Of several processes one records, as in the Trainer of transformers: they share a file.
             def on_train_start(self, trainer: Any, module: Any) -> None:
-                recorder.at(trainer.global_step)
+                if trainer.is_global_zero:
+                    recorder.at(trainer.global_step)
 
             def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
                 metrics = trainer.callback_metrics.items()
                 recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
-                recorder.at(trainer.global_step)
+                if trainer.is_global_zero:
+                    recorder.at(trainer.global_step)
 
             def on_fit_end(self, trainer: Any, module: Any) -> None:
-                recorder.close()
+                if trainer.is_global_zero:
+                    recorder.close()
 
         return Callback()
 

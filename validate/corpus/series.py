@@ -72,9 +72,9 @@ class EmbeddingSeries(Associations):
         for kind, colour in zip(kinds, itertools.cycle(PALETTE), strict=False):
             points = [p for p in self.points if (p.matrix, p.predictor) == kind]
             steps, name = [p.step for p in points], ", ".join(kind)
-            looks = {name: Look(colour, "o"), f"{name}, shuffled text": Look(colour, line=":")}
-            for measure, (label, look) in zip(("pearson", "control"), looks.items(), strict=True):
-                found = [getattr(p.association, measure) for p in points]
+            own = [p.association.pearson for p in points], Look(colour, "o")
+            control = [p.association.control for p in points], Look(colour, line=":")
+            for label, (found, look) in {name: own, f"{name}, shuffled text": control}.items():
                 ends = np.array([[e.low, e.high] for e in found], dtype=float).T
                 correlations[label] = Curve(steps, np.array([[e.mean for e in found]]), look, interval=ends)
             observed = np.array([[p.association.observed_mean for p in points]])
@@ -166,11 +166,10 @@ def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:
         known = first.setdefault(digest, (name, rows))
         if known[0] != name:
             warnings.append(f"{name} holds the same embedding as {known[0]}")
-    names, distinct = zip(*first.values(), strict=True)
-    distance = np.array([[np.linalg.norm(a - b) for b in distinct] for a in distinct])
-    for i in range(1, len(names) - 1):
+    distinct = list(first.values())
+    for (before, a), (name, own), (after, b) in zip(distinct, distinct[1:], distinct[2:], strict=False):
         # On a path of training a revision is nearer to a neighbour than those two are to each other.
-        if min(distance[i, i - 1], distance[i, i + 1]) > distance[i - 1, i + 1]:
-            near = f"{names[i - 1]} and {names[i + 1]} are nearer to each other than to it"
-            warnings.append(f"{names[i]} is out of order: {near}")
+        if min(np.linalg.norm(own - a), np.linalg.norm(own - b)) > np.linalg.norm(a - b):
+            near = f"{before} and {after} are nearer to each other than to it"
+            warnings.append(f"{name} is out of order: {near}")
     return warnings

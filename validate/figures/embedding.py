@@ -85,36 +85,26 @@ def cosine_rows(
     """
     observed, found = setting.cosines(tokens, epoch), predictions(setting, tokens)
     predicted = {LOOKS[n][0]: (found[n], LOOKS[n][1]) for n in names if n in found}
-    return [_row(tokens, i, predicted, observed, when) for i in range(len(tokens))]
-
-
-def predicted_rows(tokens: Tokens, predicted: Mapping[str, FloatArray]) -> list[Curves]:
-    """Return cos(s, ·) for each of some tokens from matrices of shape (n, n), without training."""
-    looks = [Look(colour, marker) for colour, marker in zip(PALETTE, MARKERS, strict=False)]
-    lines = {name: (m[None], look) for (name, m), look in zip(predicted.items(), looks, strict=False)}
-    return [_row(tokens, i, lines) for i in range(len(tokens))]
-
-
-def _row(
-    tokens: Tokens,
-    i: int,
-    predicted: Mapping[str, tuple[FloatArray, Look]],
-    observed: FloatArray | None = None,
-    when: str = "",
-) -> Curves:
-    title = f"cos({tokens[i]}, ·){when}"
-    curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in predicted.items()}
-    numbers = ""
-    if observed is not None:
-        curves["training"] = Curve(tokens, observed[:, i], OBSERVED, COSINE)
+    panels = rows_of(tokens, predicted | {"training": (observed, OBSERVED)}, when)
+    for i, panel in enumerate(panels):
         others = np.arange(len(tokens)) != i
         told = [
             f"{name} {seeds_text(np.sqrt(((m - observed)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
             for name, (m, _) in predicted.items()
         ]
-        numbers = f"{title}: RMSE against training, {', '.join(told)}"
-    lowest = min(float(np.nanmin(curve.seeds, initial=1.0)) for curve in curves.values())
-    return Curves(title, curves, "token", BAR, ylim=(lowest - 0.05, 1.05), whole=True, numbers=numbers)
+        panel.numbers = f"{panel.title}: RMSE against training, {', '.join(told)}"
+    return panels
+
+
+def rows_of(tokens: Tokens, cosines: Mapping[str, tuple[FloatArray, Look]], when: str = "") -> list[Curves]:
+    """Return cos(s, ·) for each of some tokens from named matrices of shape (n_seeds, n, n)."""
+    panels = []
+    for i, s in enumerate(tokens):
+        curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in cosines.items()}
+        lowest = min(float(np.nanmin(curve.seeds, initial=1.0)) for curve in curves.values())
+        ylim = (lowest - 0.05, 1.05)
+        panels.append(Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=ylim, whole=True))
+    return panels
 
 
 def label_curves(task: Task, tokens: Tokens, title: str) -> Curves:
@@ -141,10 +131,8 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     """
     from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
 
-    task, tokens = setting.task, setting.runs[0].tokens
-    coordinates = setting.array("pca", epoch)[..., :2]
-    places = {s: i for i, s in enumerate(tokens)}
-    keys, numbers = coordinates[:, [places[s] for s in task.keys]], range(len(task.keys))
+    task, coordinates = setting.task, setting.array("pca", epoch)[..., :2]
+    keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     told, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer have no order that could be missed.
         order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
@@ -159,7 +147,8 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
         ("reasoning anchors", task.reasoning_anchors, REASONING),
     ):
         if own:
-            groups[name] = Group(coordinates[0, [places[s] for s in own]], look.colour, look.marker, 4)
+            rows = [task.anchors.index(s) for s in own]
+            groups[name] = Group(coordinates[0, rows], look.colour, look.marker, 4)
     first, second = 100 * setting.array("pca_variance", epoch)[0, :2]
     return Points(
         f"{title}{told}" + f";\n{shape}" * bool(shape),

@@ -36,18 +36,21 @@ def accuracy_curves(
     setting's label; ``log`` draws a loss on a logarithmic axis; the others are those of ``Curves``.
     """
     metrics = [run.metrics for run in setting.runs]
-    have = [part for part in parts if part in metrics[0][0][measure]]
+    have = {part: own for part, own in parts.items() if part in metrics[0][0][measure]}
     if not have:
         raise InputError("runs", setting.label, f"no {measure} of {', '.join(parts)}", "give other runs")
-    if any([m["epoch"] for m in lines] != [m["epoch"] for m in metrics[0]] for lines in metrics):
+    if len({tuple(line["epoch"] for line in lines) for lines in metrics}) > 1:
         each_end = ", ".join(f"{lines[-1]['epoch']:g}" for lines in metrics)
         problem = f"seeds end at different epochs ({each_end}), as training.patience allows"
         raise InputError("runs", setting.label, problem, "give runs of one length, or one seed")
     within = SHARE if measure == "accuracy" else SIZE
     epochs = np.array([line["epoch"] for line in metrics[0]], dtype=np.float64)
-    # A loss that overflowed is written as null, which becomes NaN.
-    values = {p: np.array([[line[measure][p] for line in lines] for lines in metrics], float) for p in have}
-    every = np.concatenate([*values.values()])  # Of each seed, whose lines may be drawn.
+    curves = {}
+    for part, (name, look) in have.items():
+        # A loss that overflowed is written as null, which becomes NaN.
+        values = np.array([[line[measure][part] for line in lines] for lines in metrics], dtype=np.float64)
+        curves[name] = Curve(epochs, values, look, within)
+    every = np.concatenate([curve.seeds for curve in curves.values()])  # Each seed's line may be drawn.
     corner, ylim = "", (-0.03, 1.03)
     if measure == "loss" and log:
         ylim = (float(np.nanmin(every[every > 0])) / 2, 2 * float(np.nanmax(every)))
@@ -57,10 +60,10 @@ def accuracy_curves(
         corner, top = (f"start: {start:.2g}", 1.5 * later) if cut else ("", None)
         ylim = (0, top)  # type: ignore[assignment]
     title = title or setting.label
-    ends = ", ".join(f"{parts[part][0]} {seeds_text(own[:, -1], within)}" for part, own in values.items())
+    ends = ", ".join(f"{name} {seeds_text(own.seeds[:, -1], within)}" for name, own in curves.items())
     return Curves(
         title,
-        {parts[p][0]: Curve(epochs, own, parts[p][1], within) for p, own in values.items()},
+        curves,
         "epoch",
         "accuracy" if measure == "accuracy" else "cross entropy (nats)",
         xscale,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from theory import InputError, Task, cosine_matrix, eq14_embedding, gaussian_embedding, principal_components
-from validate.figures.embedding import BAR, components_map, excess_curves, predicted_rows
+from validate.figures.embedding import BAR, components_map, excess_curves, rows_of
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.sheet import PanelRow, Sheet, in_rows
+from validate.figures.style import MARKERS, PALETTE, Look
 from validate.predict.predictors import Tokens, are_summed, groups_of, uniform_cosines
 from validate.predict.statistics import Statistics
 
@@ -52,7 +53,11 @@ def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]
     if len(task.keys) > 1:
         of_keys = principal_components(eq14_embedding(task, task.keys))
         geometry.append(components_map("$\\tilde w$, keys", task.keys, of_keys))
+    lines = {
+        title: (matrix[None], Look(colour, marker))
+        for (title, matrix), colour, marker in zip(predicted.items(), PALETTE, MARKERS, strict=False)
+    }
     return {
-        f"fig9_rows_{name}": in_rows(predicted_rows(tokens, predicted), 5),
+        f"fig9_rows_{name}": in_rows(rows_of(tokens, lines), 5),
         f"fig5cd_geometry_{name}": [PanelRow("", geometry, BAR)],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
+from itertools import zip_longest
 
 import numpy as np
 
@@ -73,8 +74,7 @@ def large_scales(settings: Sequence[Setting]) -> list[Setting]:
 
 def over_settings(each: Sequence[FloatArray]) -> FloatArray:
     """Return several settings' values of each seed as one array (n_seeds, n_settings), NaN where one is."""
-    longest = max(len(values) for values in each)
-    return np.array([np.pad(v.astype(float), (0, longest - len(v)), constant_values=np.nan) for v in each]).T
+    return np.array([*zip_longest(*each, fillvalue=np.nan)], np.float64)
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
     then has one epoch to show.
     """
-    early = common_early(setting.runs)
+    early = setting.nearest(common_early(setting.runs))  # A seed that ended sooner may not have it.
     after = [e for e in setting.epochs() if e > early]
     return (early, setting.nearest(max(PAPER_LATE * setting.epochs()[-1], after[0]))) if after else (early,)
 
@@ -134,10 +134,8 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     if len({len(s.runs) for s in settings}) > 1:
         rates = ", ".join(f"{s.init_rate:g} ({s.seeds_text})" for s in settings)
     paper, runs = _paper(settings[0].kind), [run for s in settings for run in s.runs]
-    curves, snapshots = (
-        " to ".join(f"{n:g}" for n in dict.fromkeys((min(ends), max(ends))))
-        for ends in ([run.metrics[-1]["epoch"] for run in runs], [run.epochs[-1] for run in runs])
-    )
+    curves = span([run.metrics[-1]["epoch"] for run in runs])
+    snapshots = span([run.epochs[-1] for run in runs])
     length = f"{curves} epochs"
     if curves != snapshots:
         length = f"curves end at epoch {curves}, the last snapshot is at epoch {snapshots}"
@@ -145,8 +143,9 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     width = paper.model.width(paper.build_task().vocab_size)
     peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences
     configs = [s.config for s in settings]
+    wide = [c for c in configs if c.model.kind in KINDS or hasattr(c.model, "d_m")]  # One's own may lack it.
     compared: dict[str, tuple[set[float], float]] = {
-        "d_m": ({getattr(c.model, "d_m", None) or width for c in configs}, width),
+        "d_m": ({c.model.width(c.task.vocab_size) for c in wide}, width),
         "learning rate": ({c.training.peak_learning_rate for c in configs}, peak),
         "sequences": ({c.data.n_sequences for c in configs if c.data.source == "draw"}, sequences),
     }
@@ -157,6 +156,11 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     ]
     alike = ", ".join(name for name, (own, _) in compared.items() if own)
     return f"γ = {rates}; {length}; {'; '.join(told) or f'{alike} as printed'}"
+
+
+def span(numbers: Collection[float]) -> str:
+    """Return the least and the greatest of some numbers: "50", "40 to 50"."""
+    return " to ".join(f"{n:g}" for n in dict.fromkeys((min(numbers), max(numbers))))
 
 
 def _thousands(number: float) -> str:

@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder, file_name
 from theory.reading import PathLike, as_path
+from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, marks_text
 from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled
 
@@ -32,7 +33,6 @@ class PanelRow:
     ----------
     title : str
         Above the row, with the panel's letter first.
-    panels : sequence of BasePanel
     bar : str
         The text of the colour bar of the row's images; empty for none.
     height : float
@@ -56,7 +56,7 @@ class PanelRow:
     @property
     def inches(self) -> float:
         """The height of the row."""
-        square = [panel.square for panel in self.panels]
+        square = [isinstance(panel, HeatMap) and panel.matrix for panel in self.panels]
         own = 0.8 * PAGE_WIDTH / max(len(self.panels), 3) if any(square) else 1.35
         legend = 0.2 * (self.legend and not all(square))
         return self.height or own + 0.55 + 0.15 * bool(self.title) + 0.15 * bool(self.says) + legend
@@ -131,7 +131,8 @@ class Sheet:
         for row in self.rows:
             title = row.title or title
             # A title may be broken into lines.
-            found += [" ".join(f"{title} | {p.numbers}".split()) for p in row.panels if p.numbers]
+            told = [f"{title} | {p.numbers}" if title else p.numbers for p in row.panels if p.numbers]
+            found += [" ".join(line.split()) for line in told]
         return [plain(line) for line in found]
 
     def as_dict(self) -> dict[str, Any]:

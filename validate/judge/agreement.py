@@ -11,7 +11,10 @@ import numpy.typing as npt
 from theory import InputError
 from theory.arrays import FloatArray
 from theory.checked import Entries, checked
+from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 
+MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
+"""Each measure, and the values it can take."""
 CONSTANT = 1e-12
 """Cosines that differ by less from their mean are equal but for rounding."""
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
@@ -22,8 +25,8 @@ Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     """Return Pearson, Spearman, RMSE and the largest error along the last axis.
 
-    The correlations are NaN where either side is constant to rounding: the memory anchors' P^s, say,
-    are all equal, so that their prediction ranks nothing.
+    The correlations are NaN where either side is constant to rounding, as the prediction for the memory
+    anchors is, whose P^s are all equal.
 
     Parameters
     ----------
@@ -58,6 +61,12 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
         "rmse": np.sqrt(np.mean(error**2, axis=-1)),
         "largest_error": np.abs(error).max(axis=-1),
     }
+
+
+def agreement(predicted: FloatArray, observed: FloatArray, *names: str) -> list[Estimate]:
+    """Return some of the ``MEASURES`` over seeds, of each seed's pairs, shape (n_seeds, n_pairs)."""
+    each = measures(np.broadcast_to(predicted, observed.shape), observed)
+    return [over_seeds(each[name], MEASURES[name]) for name in names]
 
 
 def correlation(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.config.language import LanguageTask
 from sim.runs.folder import is_run_folder
 from sim.runs.provenance import model_file
 from theory import Task, off_diagonal
@@ -95,9 +96,10 @@ class Answer:
         return tuple(outcome for outcome in self.finding.outcomes if not outcome.missing)
 
     def __str__(self) -> str:
-        command = self.missing_command()
-        missing = f"\n{self.missing_label(command)}: {command}" if command else ""
-        return f"{self.sentence()}.\nverdict: {self.verdict_line()}.{missing}"
+        lines = [f"{self.sentence()}.", f"verdict: {self.verdict_line()}."]
+        if command := self.missing_command():
+            lines.append(f"{self.missing_label(command)}: {command}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Answer({self.verdict}: {self.why})"
@@ -137,26 +139,23 @@ class Answer:
     def missing_command(self) -> str:
         """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
 
-        Where runs are too short and the other side is missing, it trains both sides longer. Empty if the
-        verdict lacks none of these, or if there is no run folder to take the configuration from.
+        Empty if it lacks none of these, or if there is no run folder to take the configuration from.
         """
         like, rates = self.settings[-1], [s.init_rate for s in self.judged()]
         if like.runs[0].run_folder is None or self.why.startswith(NO_RUN):
             return ""
-        seeds: Sequence[int] = like.seeds
-        longer = 2 if self.why.endswith(LONGER) else 1
-        if len(rates) < 2:
-            others = [rate for rate, side in ((LARGE, self.control), (SMALL, self.small)) if side is None]
+        others = [rate for rate, side in ((LARGE, self.control), (SMALL, self.small)) if side is None]
+        if self.why.endswith(LONGER):
             # A control as short as the runs that were too short would not help them.
-            rates = rates + others if longer > 1 else others
-        elif self.why.endswith(MORE_SEEDS):
+            return missing_command(like, rates + others, like.seeds, 2)
+        if others:
+            return missing_command(like, others, like.seeds)
+        if self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
-            seeds = range(first, first + max(2, len(seeds)))  # One seed decides nothing.
+            seeds = range(first, first + max(2, len(like.seeds)))  # One seed decides nothing.
             # Judged by themselves: adding seeds until a verdict appears makes a wrong one more likely.
             return missing_command(like, rates, seeds, apart=True)
-        elif longer == 1:
-            return ""
-        return missing_command(like, rates, seeds, longer)
+        return ""
 
     def rows(self) -> list[list[str]]:
         """Return a line of ``CONDITIONS_HEADER`` for each condition."""
@@ -175,22 +174,20 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        sides = {
-            name: setting
-            and {
-                "setting": setting.label,
-                "init_rate": setting.init_rate,
-                "seeds": setting.seeds,
-                "epochs": [*map(early_epoch, setting.runs)],
-            }
-            for name, setting in (("small", self.small), ("control", self.control))
-        }
+
+        def side(s: Setting | None) -> dict[str, Any] | None:
+            if s is None:
+                return None
+            epochs = [*map(early_epoch, s.runs)]
+            return {"setting": s.label, "init_rate": s.init_rate, "seeds": s.seeds, "epochs": epochs}
+
         return {
             "sentence": self.sentence(),
             "verdict": self.verdict,
             "why": self.why,
             "command": self.missing_command(),
-            **sides,
+            "small": side(self.small),
+            "control": side(self.control),
             "conditions": [outcome.as_dict() for outcome in self.outcomes],
             "ranking": [] if self.small is None else [r.as_dict() for r in ranking(self.small)],
         }
@@ -289,9 +286,8 @@ def missing_command(
 ) -> str:
     """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
 
-    The first run of ``like`` has a run folder, whose configuration they take. They go into the folder around
-    it, or if they are longer, or are to be judged ``apart``, into one beside that. Where all of them are
-    there already, it is the command that compares them.
+    They take the configuration of the first run folder of ``like`` and go beside it, or if they are longer or
+    are to be judged ``apart``, into a folder of their own. Where all are there, the command compares them.
     """
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None
@@ -311,6 +307,7 @@ def missing_command(
     own = model_file(like.config.model)
     imports = ["--import", own] if own else []
     names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]
-    if longer == 1 and all(is_run_folder(out / name) for name in names):
-        return COMPARE + shlex.join([str(out), *imports])
+    if all(is_run_folder(out / name) for name in names):
+        command = "anchorflow corpus compare " if isinstance(like.config.task, LanguageTask) else COMPARE
+        return command + shlex.join([str(out), *imports])
     return shlex.join(["anchorflow", "train", *options, *imports])

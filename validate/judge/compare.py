@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,23 +13,21 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.table import frame
-from theory import InputError, cosine_matrix, eq14_embedding
+from theory import InputError
 from theory.arrays import FloatArray
 from theory.checked import check_tokens, checked
 from theory.display import html_table
+from validate.judge.agreement import MEASURES as MEASURES
 from validate.judge.agreement import measures as measures
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting, as_settings
-from validate.judge.measures.prediction import widths_by_others
-from validate.judge.stats import COSINE, SIZE, Estimate, Record, each_over_seeds
+from validate.judge.measures.prediction import fitted_by_others, widths_by_others
+from validate.judge.stats import Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe import observed_cosines as observed_cosines
 from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
 from validate.terminal.progress import track
-
-MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
-"""Each measure, and the values it can take."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +82,17 @@ class Comparison(tuple[Row, ...]):
             raise InputError("rows", 0, "nothing to draw", "compare runs with three anchors or more")
         figure = Figure(layout="constrained")
         ax = figure.subplots()
-        lines: dict[str, dict[str, list[Row]]] = {}
+        lines: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in self:
             if row.anchor is None and row.measure == "pearson" and row.group == self[-1].group:
-                lines.setdefault(row.setting, {}).setdefault(row.predictor, []).append(row)
+                lines[row.setting, row.predictor].append(row)
+        markers: dict[str, str] = {}
         colours: dict[str, str] = {}
-        for (setting, predictors), marker in zip(lines.items(), itertools.cycle(".o^sDv"), strict=False):
-            for predictor, rows in predictors.items():
-                style = colours.setdefault(predictor, f"C{len(colours)}") + marker + "-"
-                means = [row.estimate.mean for row in rows]
-                ax.plot([row.epoch for row in rows], means, style, label=f"{setting}: {predictor}")
+        for (setting, predictor), rows in lines.items():
+            marker = markers.setdefault(setting, ".o^sDv"[len(markers) % 6])
+            style = colours.setdefault(predictor, f"C{len(colours)}") + marker + "-"
+            means = [row.estimate.mean for row in rows]
+            ax.plot([row.epoch for row in rows], means, style, label=f"{setting}: {predictor}")
         ax.set(xlabel="epoch", ylabel="Pearson", title=f"predicted and observed cosines: {self[-1].group}")
         ax.legend(fontsize="small")
         return figure
@@ -138,10 +137,8 @@ def _predicted(
     """Return each predictor's matrices, at an epoch for each run."""
     found = predictions(runs, epochs, tokens)
     if "eq. 14" in found:
-        task = runs[0].task
         observed = [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
-        widths = widths_by_others(task, tokens, observed)
-        found[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
+        found[FITTED_WIDTH] = fitted_by_others(runs[0].task, tokens, observed)
     return found
 
 
@@ -167,33 +164,33 @@ def compare_runs(
     settings = as_settings(runs)
     for setting in track(settings, "comparing settings"):
         for epoch in epochs if epochs is not None else setting.epochs():
-            for group, tokens in groups_of(setting.task).items():
-                rows += _compare_group(setting, [epoch] * len(setting.runs), group, tokens)
+            rows += _rows_at(setting, [epoch] * len(setting.runs))
     return Comparison(rows, settings)
 
 
 def early_rows(setting: Setting) -> list[Row]:
     """Return the comparison with each run at its early epoch; a row's epoch is the latest of them."""
-    epochs = [early_epoch(run) for run in setting.runs]
-    groups = groups_of(setting.task).items()
-    return [row for group, tokens in groups for row in _compare_group(setting, epochs, group, tokens)]
+    return _rows_at(setting, [early_epoch(run) for run in setting.runs])
 
 
-def _compare_group(setting: Setting, epochs: Sequence[int], group: str, tokens: Tokens) -> list[Row]:
-    def pairs_and_rows(matrices: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return each seed's pairs, and its rows without the diagonal."""
-        stacked, n = np.array(matrices), len(tokens)
-        rows = stacked[:, ~np.eye(n, dtype=bool)].reshape(len(stacked), n, n - 1)
-        return stacked[:, *np.triu_indices(n, 1)], rows
-
-    observed = pairs_and_rows([r.cosines(tokens, e) for r, e in zip(setting.runs, epochs, strict=True)])
+def _rows_at(setting: Setting, epochs: Sequence[int]) -> list[Row]:
+    """Return the comparison with each run at its own epoch."""
     rows = []
-    for name, matrices in _predicted(setting.runs, epochs, tokens).items():
-        overall, per_row = map(measures, pairs_and_rows(matrices), observed)
-        for key, within in MEASURES.items():
-            estimates = each_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
-            rows += [
-                Row(setting.label, max(epochs), group, anchor, name, key, estimate)
-                for anchor, estimate in zip((None, *tokens), estimates, strict=True)
-            ]
+    for group, tokens in groups_of(setting.task).items():
+        observed = _pairs_and_rows([r.cosines(tokens, e) for r, e in zip(setting.runs, epochs, strict=True)])
+        for name, matrices in _predicted(setting.runs, epochs, tokens).items():
+            overall, per_row = map(measures, _pairs_and_rows(matrices), observed)
+            for key, within in MEASURES.items():
+                estimates = each_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
+                rows += [
+                    Row(setting.label, max(epochs), group, anchor, name, key, estimate)
+                    for anchor, estimate in zip((None, *tokens), estimates, strict=True)
+                ]
     return rows
+
+
+def _pairs_and_rows(matrices: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Return each seed's pairs, and its rows without the diagonal."""
+    stacked = np.array(matrices)
+    m, n, _ = stacked.shape
+    return stacked[:, *np.triu_indices(n, 1)], stacked[:, ~np.eye(n, dtype=bool)].reshape(m, n, n - 1)

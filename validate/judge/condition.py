@@ -34,10 +34,8 @@ _HOLDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.
 class Setup:
     """A setting at which claims are judged: a network and how it is trained, as ``settings.toml`` lists it.
 
-    ``label`` is its column in the table of claims and ``name`` what people call it; the runs of ``study``
-    stand for it, and those of ``more``, a study with further seeds. A check of ``robustness`` stands
-    outside the main table. ``looks`` gives the level from each number of seeds on; fewer seeds decide
-    nothing.
+    ``label`` is its column in the table of claims; the runs of ``study``, and of ``more`` with further seeds,
+    stand for it. ``looks`` gives the level from each number of seeds on; fewer decide nothing.
     """
 
     label: str
@@ -86,8 +84,8 @@ class Needs:
 
     def __str__(self) -> str:
         rates = ", ".join(f"{rate:g}" for rate in self.init_rates) or "all"
-        variants = ", ".join(name for name in self.variants if name) or ("" if self.variants else "all")
-        return f"{self.study}{f' ({variants})' if variants else ''}, γ = {rates}"
+        variants = ", ".join(filter(None, self.variants)) if self.variants else "all"
+        return f"{self.study}{f' ({variants})' * bool(variants)}, γ = {rates}"
 
 
 def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measure:
@@ -104,27 +102,29 @@ def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measur
             return {draw: function(draw) for draw in range(draws)}
         cells = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
         shared = sorted(set.intersection(*map(set, cells.values())))
-        seeds: dict[int, Seed] = {n: {cell: runs[n] for cell, runs in cells.items()} for n in shared}
         if of == "runs":
-            return dict(zip(seeds, function([[*own.values()] for own in seeds.values()]), strict=True))
+            values = function([[runs[n] for runs in cells.values()] for n in shared])
+            return dict(zip(shared, values, strict=True))
         if of == "run":
             (runs,) = cells.values()
             return {n: function(runs[n]) for n in shared}
-        return {n: function(own) for n, own in seeds.items()}
+        return {n: function({cell: runs[n] for cell, runs in cells.items()}) for n in shared}
 
     return measure
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a contrast, or the whole of a condition: a measure, in words too, and the runs it needs.
-
-    ``needs`` is None for what is computed without runs.
-    """
+    """One side of a contrast, or the whole of a condition; one that is computed ``needs`` no runs."""
 
     what: str
     measure: Measure
     needs: Needs | None = None
+
+
+def asked_text(relation: str, threshold: float, margin: float | None) -> str:
+    """Return a threshold in words."""
+    return f"within {margin or 0:g} of {threshold:g}" if relation == "within" else f"{relation} {threshold:g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,11 +188,7 @@ class Condition(Shown):
     @property
     def asked(self) -> str:
         """The threshold in words, empty where nothing is judged."""
-        if self.role == "shown":
-            return ""
-        if self.relation == "within":
-            return f"within {self.margin:g} of {self.threshold:g}"
-        return f"{self.relation} {self.threshold:g}"
+        return "" if self.role == "shown" else asked_text(self.relation, self.threshold, self.margin)
 
     def met(self, value: float) -> bool:
         """Return whether a value meets the threshold; an undefined one does not."""

@@ -23,9 +23,8 @@ from validate.studies.study import differing_keys, keys_of
 class Evidence:
     """Finds runs by the study under whose name they are kept or stored.
 
-    The studies of ``places`` are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``, and any other
-    from the kept observations in ``folder``, if any may be taken. Runs that are not of the study count as
-    missing, whatever their folder is called. ``load`` returns what a study consists of.
+    The studies of ``places`` are read from run folders, ``PLACE/STUDY/[VARIANT/]gammaG_seedS``, where runs of
+    another configuration count as missing, and any other from the kept observations in ``folder``, if given.
     """
 
     places: Mapping[str, Path] = field(default_factory=dict)
@@ -58,9 +57,9 @@ class Evidence:
     def _look(self, study: str, found: Sample) -> Sample:
         """Return the runs of the seeds of the last planned look, cut to the planned length.
 
-        A seed counts when it has reached that length at large and at small γ. So no endpoint is judged before
-        another, none at a length that was not planned, and seeds between two looks change nothing. The rate
-        is constant: a short run is the beginning of a long one.
+        A seed counts when it has reached that length at large and at small γ: no endpoint is judged before
+        another, and seeds between two looks change nothing. A short run is the beginning of a long one, as
+        the rate is constant.
         """
         setup = MORE[study]
         length = self._defined(setup.more).configs[None].training.epochs

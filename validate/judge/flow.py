@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from sim.config.run import MemberConfig
 from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
 from theory.arrays import FloatArray
 from theory.labels.counts import TRAINING
-from validate.judge.agreement import measures, slope
+from validate.judge.agreement import agreement, slope
 from validate.judge.groups import Setting
 from validate.judge.measures.prediction import RIVALS
-from validate.judge.stats import COSINE, SIZE, Estimate, Record, over_seeds
+from validate.judge.stats import Estimate, Record, over_seeds
 from validate.observe import Observations
 from validate.observe.times import accuracy_at
 from validate.predict.cells import summary
@@ -45,8 +44,8 @@ ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", 
 class Aligned(Record):
     """How one predictor does on all pairs of anchors at one training accuracy, over seeds.
 
-    ``slope`` is that of observed over predicted cosine, 1 if the size is right. ``seconds`` is the processor
-    time of the prediction: of the flow for all levels together, of another seed's run up to this level.
+    ``slope`` is that of observed over predicted cosine; ``seconds`` is the processor time of the prediction:
+    of the flow for all levels together, of another seed's run up to this level.
     """
 
     level: float
@@ -64,26 +63,12 @@ class Aligned(Record):
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The cosines of every pair of anchors at one training accuracy, each of shape (n_seeds, n_pairs).
-
-    ``predicted`` and ``seconds``, what it cost, are by predictor.
-    """
+    """Every pair's cosine at one training accuracy, shape (n_seeds, n_pairs), and how each predictor does."""
 
     level: float
     observed: FloatArray
     predicted: dict[str, FloatArray]
-    seconds: dict[str, float]
-
-    @cached_property
-    def rows(self) -> list[Aligned]:
-        """How each predictor does."""
-        rows = []
-        for name, predicted in self.predicted.items():
-            each = measures(predicted, self.observed)
-            slopes = over_seeds([slope(p, o) for p, o in zip(predicted, self.observed, strict=True)])
-            pearson, rmse = over_seeds(each["pearson"], COSINE), over_seeds(each["rmse"], SIZE)
-            rows.append(Aligned(self.level, name, pearson, slopes, rmse, self.seconds[name]))
-        return rows
+    rows: list[Aligned]
 
 
 def snapshot_at(run: Observations, level: float) -> int | None:
@@ -97,9 +82,8 @@ def flow_cosines(
 ) -> tuple[list[FloatArray], float]:
     """Return the flow's cosines of all anchors at increasing training accuracies, and the seconds they took.
 
-    Weights and memory tables are drawn with ``START``: nothing of a run is used. NaN where an accuracy is
-    not reached within twice the run's epochs. ``max_gradients`` is that of ``predicted_embedding``. Errors
-    are those of ``flow_options``.
+    Nothing of a run is used. NaN where an accuracy is not reached within twice the run's epochs. Options are
+    those of ``predicted_embedding``, errors those of ``flow_options``.
     """
     began, setting = time.process_time(), flow_options(config)
     found = predicted_embedding(accuracies=accuracies, seed=START, **setting, **options)
@@ -111,10 +95,9 @@ def flow_cosines(
 
 
 def flow_options(config: MemberConfig) -> dict[str, Any]:
-    """Return the arguments of ``predicted_embedding`` for a run's setting.
+    """Return the arguments of ``predicted_embedding`` for a run's setting; errors as of ``flow_arguments``.
 
-    A setting that ``flow_arguments`` refuses, and a task of several rules, which are learned at different
-    times, are refused.
+    A task of several rules, which are learned at different times, is refused as well.
     """
     options = flow_arguments(config)
     rules = [mapping.name for mapping in options["task"].mappings if not mapping.is_table]
@@ -128,7 +111,7 @@ def flow_options(config: MemberConfig) -> dict[str, Any]:
 def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
     """Return each run's snapshot at the ``LEVELS`` to which all of them have one within ``NEAR``.
 
-    A setting without such a level, or one that the flow does not describe, is refused: before it is followed.
+    A setting without such a level, or one that the flow does not describe, is refused.
     """
     flow_options(setting.config)
     near = {
@@ -155,11 +138,10 @@ def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list
 def aligned(setting: Setting) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
-    At each of ``LEVELS`` every run is seen at the snapshot with the nearest training accuracy, and the flow
-    at that accuracy. Another seed's run is left out where there is one seed. Errors are those of
+    At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are those of
     ``snapshots_at_levels``.
     """
-    runs, tokens = setting.runs, setting.task.anchors
+    runs, tokens, name = setting.runs, setting.task.anchors, FLOWS[setting.config.training.optimizer]
     levels = snapshots_at_levels(setting).items()
     known = {level: list(zip(runs, epochs, strict=True)) for level, epochs in levels}
     wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
@@ -170,12 +152,16 @@ def aligned(setting: Setting) -> list[Level]:
         flow = np.array([off_diagonal(matrices[wanted.index(accuracy_at(*seen))]) for seen in own])
         labels = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), flow.shape)
         guess = np.broadcast_to(RIVALS[MAPPING](setting.task, tokens), flow.shape)
-        name = FLOWS[setting.config.training.optimizer]
         predicted = {name: flow, UNIFORM: labels, MAPPING: guess}
         cost = {name: seconds, UNIFORM: 0.0, MAPPING: 0.0}
         if len(runs) > 1:
             predicted[SEED] = np.roll(observed, -1, axis=0)
             each = [run.seconds * epoch / run.config.training.epochs for run, epoch in own]
             cost[SEED] = float(np.median(each))
-        found.append(Level(level, observed, predicted, cost))
+        rows = []
+        for predictor, cosines in predicted.items():
+            pearson, rmse = agreement(cosines, observed, "pearson", "rmse")
+            slopes = over_seeds([slope(p, o) for p, o in zip(cosines, observed, strict=True)])
+            rows.append(Aligned(level, predictor, pearson, slopes, rmse, cost[predictor]))
+        found.append(Level(level, observed, predicted, rows))
     return found

@@ -105,7 +105,7 @@ class GivenRuns(Evidence):
 
     def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
         """Return the runs that stand for the studies of some claims, each once."""
-        return [found for key in self._needed(claims) if (found := self.match(*key)) is not None]
+        return [found for key in self._needed(claims) if (found := self.match(*key))]
 
     def nearest_of(self, claims: Iterable[Claim]) -> Match | None:
         """Return the study of some claims, or its variant, that given runs come nearest to, however far."""
@@ -135,13 +135,10 @@ class GivenRuns(Evidence):
 
     def _judge(self, claim: Claim) -> Finding:
         studies = dict.fromkeys(needs.study for c in claim.conditions for needs in c.needs)
-        reasons = [
-            f"no given run stands for {study}"
-            for study in studies
-            if all(self.match(study, variant) is None for variant in self.variants_of(study) or ("",))
-        ]
-        why = "; ".join(reasons) or f"needs no runs: anchorflow claims {claim.number}"
-        if len(reasons) < len(studies):
+        lacking = [s for s in studies if not any(self.match(s, v) for v in self.variants_of(s) or ("",))]
+        reasons = "; ".join(f"no given run stands for {study}" for study in lacking)
+        why = reasons or f"needs no runs: anchorflow claims {claim.number}"
+        if len(lacking) < len(studies):
             try:
                 return judge_claim(claim, self.find)
             except InputError as error:

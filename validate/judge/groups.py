@@ -20,7 +20,6 @@ from validate.observe import Observations, Source, find_observations
 from validate.observe.times import early_epoch
 
 _MOST_NAMED = 3
-"""A label names every key that differs, or if these are more, as many as distinguish the settings."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,11 +110,11 @@ class Setting(Shown):
 
 def as_settings(sources: Source | Iterable[Setting | Source]) -> list[Setting]:
     """Return settings as they are, and group anything else; parameters as in ``compare_runs``."""
-    if isinstance(sources, Iterable) and not isinstance(sources, str):
-        listed: list[Any] = list(sources)
-        settings = [each for each in listed if isinstance(each, Setting)]
-        return settings if settings and len(settings) == len(listed) else group_runs(listed)
-    return group_runs(sources)
+    if not isinstance(sources, Iterable) or isinstance(sources, str):
+        return group_runs(sources)
+    listed: list[Any] = list(sources)
+    are_settings = bool(listed) and all(isinstance(each, Setting) for each in listed)
+    return listed if are_settings else group_runs(listed)
 
 
 @checked
@@ -152,10 +151,7 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
 
 
 def _telling(flat: list[dict[str, str]]) -> list[str]:
-    """Return the keys besides γ that differ; of many, a few that still distinguish all settings.
-
-    The kind of model comes first, then short ones.
-    """
+    """Return the keys besides γ that differ; of many, a few that still distinguish all settings."""
 
     def distinct(keys: list[str]) -> int:
         return len({tuple(f.get(key) for key in keys) for f in flat})

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from theory import InputError
 from theory.checked import checked
@@ -28,6 +28,7 @@ from validate.judge.condition import (
     Claim,
     Condition,
     Needs,
+    Relation,
     Role,
     Side,
     by_seed,
@@ -97,12 +98,14 @@ def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ..
 def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     """Read a claim: at each of its settings the endpoints, then what is shown."""
     claim = f"claim {entry.get('number', entry.get('name', ''))}"
-    _check_keys(claim, entry, (*_OF_A_CLAIM, *_OF_ALL, "settings", "endpoint", "shown"))
+    of_claim = (*_OF_A_CLAIM, *_OF_ALL, "settings", "endpoint", "shown")
+    _check_keys(claim, entry, of_claim, ("name", "statement"))
     of_all = {"study": study} | {key: entry[key] for key in _OF_ALL if key in entry}
     roles: tuple[Role, Role] = ("endpoint", "shown")
     for role in roles:
         for data in entry.get(role, []):
-            _check_keys(f"{claim}, {role}", data, _OF_A_CONDITION + _OF_A_SIDE + _OF_ALL)
+            of_condition = _OF_A_CONDITION + _OF_A_SIDE + _OF_ALL
+            _check_keys(f"{claim}, {role}", data, of_condition, ("what", "measure"))
     conditions = [
         _condition(of_all | own, label, role)
         for label in _labels_of(entry.get("settings", [])) or [""]
@@ -115,10 +118,13 @@ def _claim(entry: Mapping[str, Any], study: str) -> Claim:
     return Claim(conditions=tuple(conditions), **about)
 
 
-def _check_keys(where: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
+def _check_keys(where: str, data: Mapping[str, Any], known: Sequence[str], needed: Sequence[str]) -> None:
     for key in data:
         if key not in known:
             raise unknown_key(where, key, set(known))
+    for key in needed:
+        if key not in data:
+            raise InputError(where, key, "a key that is missing", f"add {key} = ...")
 
 
 def _repeated(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -146,33 +152,39 @@ def _condition(data: Mapping[str, Any], label: str, role: Role) -> Condition:
     if isinstance(of_setting := first.get("variants"), dict):
         first["variants"] = of_setting[label]
     sides = [_side(first)]
-    least, most = _RANGES[given] if isinstance(given := data.get("range", "any"), str) else given
+    given = data.get("range", "any")
+    least, most = _known("range", given, _RANGES) if isinstance(given, str) else given
     if "minus" in data:
         other = data["minus"]
         sides.append(_side(first | (other if isinstance(other, dict) else {"at": other})))
         least, most = least - most, most - least
-    relation, _, threshold = data.get("holds", "> nan").partition(" ")
-    margin = data.get("margin")
-    if relation == "within":
-        margin, _, threshold = threshold.partition(" of ")
     step = data.get("step", 0.0)
     if isinstance(step, str):  # How far apart neighbouring values of a measure are at a study's size.
-        counts, sizes = SETTINGS_DATA["steps"][step], SETTINGS_DATA["studies"]
+        counts, sizes = _known("step", step, SETTINGS_DATA["steps"]), SETTINGS_DATA["studies"]
         kinds = (kind for kind, studies in sizes.items() if study in studies and kind in counts)
         step = 1 / float(counts[next(kinds, "all")])
-    return Condition(
-        data["what"],
-        tuple(sides),
-        relation,
-        float(threshold),
-        None if margin is None else float(margin),
-        (least, most),
-        data.get("reason", ""),
-        role,
-        label,
-        step,
-        data.get("counted_from"),
-    )
+    about = {key: data[key] for key in ("margin", "reason", "counted_from") if key in data}
+    about |= _threshold(data.get("holds", "> nan")) | {"within": (least, most), "step": step}
+    return Condition(data["what"], tuple(sides), role=role, setting=label, **about)
+
+
+def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise unknown_name(what, name, known)
+    return known[name]
+
+
+def _threshold(text: str) -> dict[str, Any]:
+    """Return what ">= 0.5" or "within 0.1 of 0" says of a condition."""
+    relation, _, numbers = text.partition(" ")
+    try:
+        *margin, threshold = map(float, numbers.split(" of "))
+    except ValueError:
+        relation, margin, threshold = "", [], math.nan
+    if relation not in get_args(Relation) or len(margin) != (relation == "within"):
+        raise InputError("holds", text, "not a threshold", 'write it as ">= 0.5" or "within 0.1 of 0"')
+    found = {"relation": relation, "threshold": threshold}
+    return found | {"margin": margin[0]} if margin else found
 
 
 def _side(data: Mapping[str, Any]) -> Side:

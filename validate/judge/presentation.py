@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from validate.judge.condition import BY_LABEL, SETTINGS
+from validate.judge.condition import BY_LABEL, SETTINGS, asked_text
 from validate.judge.outcome import confidence
-from validate.judge.stats import LEVEL, UNDEFINED, brief_text, estimate_text
+from validate.judge.stats import LEVEL, UNDEFINED, Estimate
 from validate.judge.verdict import Finding, benjamini_hochberg
 
 SCHEMA = "anchorflow/claims/3"
@@ -107,9 +107,9 @@ def lacking_rows(claims: Sequence[Claimed]) -> list[list[str]]:
 
 def _joint(own: Sequence[Claimed]) -> str:
     """Return the verdict of several claims together."""
-    verdicts = {claim["verdict"] for claim in own}
+    verdicts = {str(claim["verdict"]) for claim in own}
     if len(verdicts) == 1:
-        return str(own[0]["verdict"])
+        return verdicts.pop()
     if verdicts & {"holds", "partly"}:
         return "partly"
     return "fails" if "fails" in verdicts else "undecided"
@@ -143,7 +143,7 @@ def paragraph(claims: Sequence[Claimed]) -> str:
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
     at = ", ".join(places)
     likeliest = SETTINGS[0]
-    lacking = f" The {likeliest.name} are judged from {min(likeliest.looks)} seeds on."
+    lacking = f" The {likeliest.name} are judged from {min(map(int, likeliest.looks))} seeds on."
     return f"{sentences}. Judged at: {at}.{lacking if likeliest.label not in used else ''}"
 
 
@@ -151,38 +151,31 @@ def paragraph(claims: Sequence[Claimed]) -> str:
 
 
 def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Return a table of verdicts by claim and setting: header and rows; claims without any are left out.
+    """Return header and rows of a table of verdicts by claim, at the main settings or at the checks.
 
-    Its columns are the main settings at which any claim was tested, or the checks of robustness.
+    A setting at which no claim was tested, and a claim that is at none of them, are left out.
     """
     tested = {s for claim in claims for s, verdict in claim["verdicts"].items() if verdict != "not tested"}
     settings = [s.label for s in SETTINGS if s.label in tested and s.robustness is robustness]
-    rows = [
-        [
-            str(c["number"]),
-            c["name"] + " (opposing)" * c["opposing"],
-            *(c["verdicts"].get(s, "") for s in settings),
-        ]
-        for c in claims
-        if not c["appendix"] and any(s in c["verdicts"] for s in settings)
-    ]
+    rows = []
+    for c in claims:
+        if not c["appendix"] and any(s in c["verdicts"] for s in settings):
+            name = c["name"] + " (opposing)" * c["opposing"]
+            rows.append([str(c["number"]), name, *(c["verdicts"].get(s, "") for s in settings)])
     return ["", "claim", *settings], rows
 
 
 def closing_lines(claims: Sequence[Claimed]) -> list[str]:
     """Return the claims about another paper, the number of each verdict, and of decided primary endpoints."""
-    lines = [
-        f"appendix: {c['number']}. {c['statement']} ({c['section']}): {c['verdict']}"
-        for c in claims
-        if c["appendix"]
-    ]
+    apart = (c for c in claims if c["appendix"])
+    lines = [f"appendix: {c['number']}. {c['statement']} ({c['section']}): {c['verdict']}" for c in apart]
     for label, setup in BY_LABEL.items():
         found = Counter(c["verdicts"][label] for c in claims if label in c["verdicts"])
         if found.keys() - {"not tested"}:
             lines.append(f"{setup.name}: " + ", ".join(f"{found[v]} {v}" for v in VERDICTS if found[v]))
-    q = [value for claim in claims for value in claim["q_values"].values()]
+    q = [value < LEVEL for claim in claims for value in claim["q_values"].values()]
     decided = "primary endpoints decided at 5 %, false discoveries controlled (Benjamini–Hochberg)"
-    return [*lines, f"{decided}: {sum(value < LEVEL for value in q)} of {len(q)}"]
+    return [*lines, f"{decided}: {sum(q)} of {len(q)}"]
 
 
 def summary(claim: Claimed) -> str:
@@ -213,8 +206,7 @@ def headline(claim: Claimed) -> Claimed:
 
 def states_text(claim: Claimed) -> str:
     """Return how many endpoints of a claim are in each state at the setting of its verdict."""
-    states = Counter(c["state"] for c in _endpoints(claim))
-    return ", ".join(f"{n} {state}" for state, n in states.items())
+    return ", ".join(f"{n} {state}" for state, n in Counter(c["state"] for c in _endpoints(claim)).items())
 
 
 def is_measured(claim: Claimed) -> bool:
@@ -224,14 +216,12 @@ def is_measured(claim: Claimed) -> bool:
 
 def measured(condition: Claimed, brief: bool = False) -> list[str]:
     """Return a condition's measure, threshold, estimate and number of seeds as text."""
-    estimate, relation = condition["estimate"], condition["relation"]
-    asked = "" if relation is None else f"{relation} {condition['threshold']:g}"
-    if relation == "within":
-        asked = f"within {condition['margin']:g} of {condition['threshold']:g}"
-    text = (brief_text if brief else estimate_text)(estimate["mean"], estimate["low"], estimate["high"])
-    side = f"{condition['side']} " * bool(condition["side"] and estimate["mean"] is not None)
-    level = "" if brief or estimate["low"] is None else confidence(condition["level"])
-    return [condition["measure"], asked, side + text + level, str(estimate["n"])]
+    estimate, relation = Estimate(**condition["estimate"]), condition["relation"]
+    asked = "" if relation is None else asked_text(relation, condition["threshold"], condition["margin"])
+    side = f"{condition['side']} " * bool(condition["side"] and estimate.mean is not None)
+    level = "" if brief or estimate.low is None else confidence(condition["level"])
+    text = estimate.brief if brief else str(estimate)
+    return [condition["measure"], asked, side + text + level, str(estimate.n)]
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

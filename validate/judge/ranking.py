@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from theory import off_diagonal
 from theory.checked import checked
-from validate.judge.agreement import measures
+from validate.judge.agreement import agreement
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
-from validate.judge.stats import COSINE, SIZE, SKILL, Estimate, Record, over_seeds
+from validate.judge.stats import SKILL, Estimate, Record, over_seeds
 from validate.observe.times import early_epoch
-from validate.predict.predictors import Tokens, groups_of, predictions
+from validate.predict.predictors import groups_of, predictions
 from validate.terminal.progress import track
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
@@ -32,8 +33,7 @@ RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 class Ranked(Record):
     """How well one predictor does over seeds, early and over all pairs of anchors.
 
-    A rival is a guess that knows no label distribution. It has no scale, and so neither skill against
-    orthogonal anchors nor error.
+    A rival, a guess that knows no label distribution, has no scale: neither skill nor error.
     """
 
     predictor: str
@@ -57,13 +57,12 @@ def ranking(setting: Setting) -> list[Ranked]:
     found, none = [], over_seeds([])
     for name, matrices in predictions(runs, [*map(early_epoch, runs)], tokens).items():
         predicted = np.array([*map(off_diagonal, matrices)])
-        each = measures(predicted, observed)
         skill = 1 - ((predicted - observed) ** 2).sum(axis=1) / (observed**2).sum(axis=1)
-        estimates = (each["pearson"], COSINE), (skill, SKILL), (each["rmse"], SIZE)
-        found.append(Ranked(name, False, *(over_seeds(x, within) for x, within in estimates)))
+        pearson, rmse = agreement(predicted, observed, "pearson", "rmse")
+        found.append(Ranked(name, False, pearson, over_seeds(skill, SKILL), rmse))
     for name, pairs in RIVALS.items():
-        each = measures(np.broadcast_to(pairs(setting.task, tokens), observed.shape), observed)
-        found.append(Ranked(name, True, over_seeds(each["pearson"], COSINE), none, none))
+        (pearson,) = agreement(pairs(setting.task, tokens), observed, "pearson")
+        found.append(Ranked(name, True, pearson, none, none))
     return sorted(found, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
 
 
@@ -126,27 +125,18 @@ class RungDistance(Record):
 def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
 
-    Settings of other models than the Emb-MLP have no such ladder and give nothing. A step is left out where a
-    run lacks what its rungs need, as a kept run may that was observed by an older version.
+    Only the Emb-MLP has such a ladder. A step is left out where a run lacks what its rungs need, as a kept
+    run may that was observed by an older version.
     """
-    return [
-        distance
-        for setting in track(settings, "taking error budgets")
-        if setting.config.model.kind == "emb-mlp"
-        for epoch in setting.epochs()
-        for group, tokens in groups_of(setting.task).items()
-        for distance in _distances(setting, epoch, group, tokens)
-    ]
-
-
-def _distances(setting: Setting, epoch: int, group: str, tokens: Tokens) -> list[RungDistance]:
-    matrices = predictions(setting.runs, [epoch] * len(setting.runs), tokens)
-    matrices[OBSERVED] = [run.cosines(tokens, epoch) for run in setting.runs]
-    rungs = {name: np.array([*map(off_diagonal, of_runs)]) for name, of_runs in matrices.items()}
     found = []
-    for lower, upper, cause in (*STEPS, *WHOLE):
-        if {lower, upper} <= rungs.keys():
-            apart = measures(rungs[lower], rungs[upper])
-            sizes = (over_seeds(apart[name], SIZE) for name in ("rmse", "largest_error"))
-            found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
+    for setting in track(settings, "taking error budgets"):
+        groups = groups_of(setting.task) if setting.kind == "emb-mlp" else {}
+        for epoch, (group, tokens) in product(setting.epochs(), groups.items()):
+            matrices = predictions(setting.runs, [epoch] * len(setting.runs), tokens)
+            matrices[OBSERVED] = [run.cosines(tokens, epoch) for run in setting.runs]
+            rungs = {name: np.array([*map(off_diagonal, of_runs)]) for name, of_runs in matrices.items()}
+            for lower, upper, cause in (*STEPS, *WHOLE):
+                if {lower, upper} <= rungs.keys():
+                    sizes = agreement(rungs[lower], rungs[upper], "rmse", "largest_error")
+                    found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
     return found

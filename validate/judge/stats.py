@@ -67,7 +67,7 @@ class Estimate(Record):
     @property
     def brief(self) -> str:
         """The same with two decimals."""
-        return brief_text(self.mean, self.low, self.high)
+        return _with_interval(self.mean, self.low, self.high, lambda x: f"{x:z.2f}")
 
 
 @checked
@@ -91,30 +91,29 @@ def over_seeds(
         If the values are not numbers.
     """
     low, high = np.asarray(within, np.float64).tolist()
-    found = _estimate(np.asarray(values, np.float64), (low, high))
+    (found,) = each_over_seeds(np.asarray(values, np.float64)[:, None], (low, high))
     return Estimate(found.mean, None, None, found.n) if found.low == found.mean == found.high else found
 
 
-def each_over_seeds(values: FloatArray, within: tuple[float, float] = ANY) -> list[Estimate]:
-    """Return the estimate of ``over_seeds`` for each column of values, shape (n_seeds, n)."""
-    return [_estimate(column, within) for column in np.asarray(values, np.float64).T]
-
-
-def _estimate(numbers: FloatArray, within: tuple[float, float]) -> Estimate:
-    defined = numbers[np.isfinite(numbers)]
-    n = len(defined)
-    mean = float(defined.mean()) if n else math.nan
-    if n < 2:
-        return Estimate(mean, None, None, n)
-    half = float(stdtrit(n - 1, 0.975)) * math.sqrt(spread(defined) / n)
-    return Estimate(mean, max(mean - half, within[0]), min(mean + half, within[1]), n)
+def each_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> list[Estimate]:
+    """Return the estimate of each column, shape (n_seeds, n); equal values have an interval without width."""
+    estimates = []
+    for column in np.asarray(values, np.float64).T:
+        defined = column[np.isfinite(column)]
+        n = len(defined)
+        mean = float(defined.mean()) if n else math.nan
+        interval: tuple[float | None, float | None] = (None, None)
+        if n > 1:
+            half = float(stdtrit(n - 1, 0.975)) * math.sqrt(spread(defined) / n)
+            interval = max(mean - half, within[0]), min(mean + half, within[1])
+        estimates.append(Estimate(mean, *interval, n))
+    return estimates
 
 
 def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
     """Return the variance of some values, NaN for one, and 0 where they differ by rounding alone.
 
-    Equal values of a measure that takes steps say that it varies by less than a step, not that it does not
-    vary: the standard deviation is taken to be at least that of rounding to steps, step/√12.
+    Equal values of a measure with steps vary by less than a step: its rounding, step/√12, is the least.
     """
     found = np.asarray(values, np.float64)
     if len(found) < 2:
@@ -128,14 +127,9 @@ def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
 
 
 def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray:
-    """Return mean, low and high over seeds of each entry, shape (3, ...) from (n_seeds, ...).
-
-    The interval is that of ``over_seeds``; low and high are NaN for a single seed.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    estimates = each_over_seeds(array.reshape(len(array), -1), within)
-    rows = np.array([(e.mean, e.low, e.high) for e in estimates], np.float64)  # None becomes NaN
-    return rows.T.reshape(3, *array.shape[1:])
+    """Return mean, low and high of each column, shape (3, n); low and high are NaN for a single seed."""
+    rows = [(e.mean, e.low, e.high) for e in each_over_seeds(values, within)]
+    return np.array(rows, np.float64).reshape(-1, 3).T  # None becomes NaN.
 
 
 # --- intervals and tests of claims ----------------------------------------------------------------------
@@ -160,8 +154,8 @@ def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
     """Fit a scaled inverse χ² distribution to the variances of several settings by their log moments.
 
     Fewer than three settings with two seeds say nothing. A variance of zero counts as a hundred-thousandth
-    of the median. A few settings cannot say that all have the same variance: the prior has at most as many
-    degrees of freedom as all of them together.
+    of the median. The prior has at most as many degrees of freedom as all settings together, since a few
+    cannot say that all have the same variance.
     """
     pairs = [(v, d) for v, d in zip(variances, freedoms, strict=True) if d > 0 and math.isfinite(v)]
     if len(pairs) < 3 or not np.median([v for v, _ in pairs]) > 0:
@@ -179,7 +173,7 @@ def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over seeds, its standard error and degrees of freedom; NaN where nothing is known of these."""
+    """A mean over seeds with its standard error and degrees of freedom; NaN where these are unknown."""
 
     value: float
     error: float
@@ -189,13 +183,12 @@ class Mean:
     def of(cls, values: Sequence[float], variance: float, prior: Prior = NO_PRIOR) -> Mean:
         """Return the mean of some values, whose variance is pulled towards a prior."""
         n, mean = len(values), float(np.mean(values))
-        if n < 2:
-            return cls(mean, math.nan, math.nan)
         freedom = n - 1.0
         if prior.freedom > 0:
             total = freedom + prior.freedom
             variance = (freedom * variance + prior.freedom * prior.variance) / total
             freedom = min(total, prior.most)
+        # The variance of one value is NaN, with a prior too.
         return cls(mean, math.sqrt(variance / n), freedom) if variance > 0 else cls(mean, math.nan, math.nan)
 
     def interval(self, level: float) -> tuple[float, float] | None:
@@ -264,11 +257,6 @@ def estimate_text(mean: float | None, low: float | None, high: float | None) -> 
     if decimals > _MOST_DECIMALS or abs(mean or 0) >= 1000:
         return _with_interval(mean, low, high, number)
     return _with_interval(mean, low, high, lambda x: f"{x:z.{decimals}f}")
-
-
-def brief_text(mean: float | None, low: float | None, high: float | None) -> str:
-    """Return a mean and its interval with two decimals."""
-    return _with_interval(mean, low, high, lambda x: f"{x:z.2f}")
 
 
 def _with_interval(

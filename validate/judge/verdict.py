@@ -56,13 +56,11 @@ class Finding(Shown):
             return "not tested"
         if states == {"holds"}:
             return "holds"
-        tests = self.adjusted(setting)
         # One computed number, of p = 0, is sure without a look.
+        tests = self.adjusted(setting)
         sure = {o.state for o, p in tests if p == 0 or (o.level is not None and p < o.level)}
-        if "holds" in sure:
-            return "partly"
-        if "fails" in sure:
-            return "fails"
+        if sure & {"holds", "fails"}:
+            return "partly" if "holds" in sure else "fails"
         return "censored" if states - {"holds", "fails"} == {"censored"} else "undecided"
 
     @property

@@ -59,7 +59,10 @@ def unpack_arrays(stored: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArra
         if scale is not None:
             arrays[name] *= _along_first(np.asarray(scale, np.float64) / STEPS, array.ndim)
         if name + SYMMETRIC in stored:
-            arrays[name] = _from_triangle(arrays[name])
+            upper, size = arrays[name], math.isqrt(2 * array.shape[-1])
+            arrays[name] = full = np.empty((*upper.shape[:-1], size, size))
+            rows, columns = np.triu_indices(size)
+            full[..., rows, columns] = full[..., columns, rows] = upper
     if "cosines" in arrays:
         cosines = arrays.pop("cosines")
         arrays["gram"] = cosines * _sizes(cosines, arrays["norms"])
@@ -78,15 +81,6 @@ def _pack(name: str, array: FloatArray) -> Stored:
     steps = np.rint(array / _along_first(scale.astype(np.float64), array.ndim) * STEPS)
     # Rounded to float32, a scale may lie a little below its largest number.
     return {name: np.clip(steps, -STEPS, STEPS).astype(np.int16), name + ending: scale}
-
-
-def _from_triangle(upper: FloatArray) -> FloatArray:
-    """Return symmetric matrices from their upper triangles (..., N (N + 1)/2)."""
-    size = math.isqrt(2 * upper.shape[-1])
-    full = np.empty((*upper.shape[:-1], size, size))
-    rows, columns = np.triu_indices(size)
-    full[..., rows, columns] = full[..., columns, rows] = upper
-    return full
 
 
 def _along_first(values: FloatArray, ndim: int) -> FloatArray:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
+from scipy.special import entr
 
 from sim.data.corpus import OTHER, Corpus
 from sim.data.language import END
 from sim.runs.run import Run
 from sim.seeds import numpy_stream
 from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
-from theory.arrays import FloatArray
+from theory.arrays import FloatArray, IntArray
 from theory.corpus.rows import CountPredictor
 from theory.corpus.sequences import nearest_in_ratio
 
-IntArray = npt.NDArray[np.int64]
 SHOWN = 40
 """The most frequent words of each corpus, whose cosines are observed one by one."""
 MATCHED = 1.25
@@ -58,13 +57,9 @@ def next_token_entropies(corpus: Corpus) -> FloatArray:
     They are the losses of the best model that knows frequencies, and pairs, of this very text.
     """
     counts = corpus_counts(corpus, corpus.vocab_size)
-    joint = _entropy(counts.pairs.data)
-    return np.array([_entropy(counts.labels), joint - _entropy(counts.inputs)])
-
-
-def _entropy(counts: npt.NDArray[np.int64]) -> float:
-    p = counts[counts > 0] / counts.sum()
-    return float(-(p * np.log(p)).sum())
+    each = (counts.labels, counts.pairs.data, counts.inputs)
+    token, pair, first = (float(entr(own / own.sum()).sum()) for own in each)
+    return np.array([token, pair - first])
 
 
 def _counts(corpora: Mapping[str, Corpus]) -> CorpusCounts:
@@ -96,13 +91,10 @@ def _matched(corpora: Mapping[str, Corpus]) -> dict[str, IntArray]:
     if len(corpora) < 2:
         return {}
     (first, one), (second, other), *_ = corpora.items()
-    shared = np.intersect1d(_distinct(one), _distinct(other))
-    alone = [np.setdiff1d(_distinct(corpus), shared) for corpus in (one, other)]
-    own, theirs = (
-        np.where(np.isin(np.arange(corpus.vocab_size), tokens), corpus.counts, 0)
-        for corpus, tokens in zip((one, other), alone, strict=True)
-    )
-    pairs = nearest_in_ratio(own, theirs, alone[0], MATCHED)
+    own, theirs = _distinct(one), _distinct(other)
+    is_other = np.isin(np.arange(other.vocab_size), np.setdiff1d(theirs, own))
+    others = np.where(is_other, other.counts, 0)
+    pairs = nearest_in_ratio(one.counts, others, np.setdiff1d(own, theirs), MATCHED)
     if len(pairs) < 2:
         return {}
     return dict(zip((first, second), np.array(pairs).T, strict=True))

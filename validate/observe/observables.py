@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
+from scipy.special import entr, softmax
 
 from theory import Task, principal_components
 from theory.arrays import FloatArray, IntArray
@@ -69,10 +70,7 @@ def effective_rank(singular_values: npt.ArrayLike) -> float:
     """
     values = np.asarray(singular_values, dtype=np.float64)
     total = values.sum()
-    if not total > 0:
-        return float("nan")
-    p = values[values > 0] / total
-    return float(np.exp(-(p * np.log(p)).sum()))
+    return float(np.exp(entr(values / total).sum())) if total > 0 else math.nan
 
 
 def first_attention(attention: FloatArray) -> dict[str, FloatArray]:

@@ -114,12 +114,11 @@ class Observations(Shown):
         if self.metrics[-1]["epoch"] <= epoch:
             return self
         n = sum(each <= epoch for each in self.epochs)
-
-        def shorter() -> dict[str, FloatArray]:
-            return {k: a if k.startswith(TIMELESS) else a[:n] for k, a in self.arrays.items()}
-
         lines = [line for line in self.metrics if line["epoch"] <= epoch]
-        return replace(self, metrics=lines, epochs=self.epochs[:n], arrays=LazyArrays(shorter))
+        arrays = LazyArrays(
+            lambda: {k: a if k.startswith(TIMELESS) else a[:n] for k, a in self.arrays.items()}
+        )
+        return replace(self, metrics=lines, epochs=self.epochs[:n], arrays=arrays)
 
     def at(self, name: str, epoch: int) -> FloatArray:
         """Return an observable at one snapshot, or raise ``NotObservedError`` or ``InputError``."""
@@ -167,7 +166,7 @@ class Observations(Shown):
         last = self.metrics[-1]
         where = "" if self.path is None else f"{self.path}: "
         title = (
-            f"{where}{self.config.model.kind}, {self.label}, {last['epoch']:g} epochs; "
+            f"{where}{self.config.model.kind}, {self.label}, epoch {last['epoch']:g}; "
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
         rows = []

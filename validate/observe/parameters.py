@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +20,7 @@ from theory import Task
 from theory.arrays import FloatArray, IntArray
 from theory.task.domain import Selection
 from theory.task.population import assemble, draw_tables, labels_of
-from validate.observe.observables import (
-    embedding_geometry,
-    first_attention,
-    held_out_deviations,
-    last_row,
-    mean_outputs,
-    spectra,
-    value_direction,
-)
+from validate.observe import observables
 from validate.observe.observations import tokens_of
 
 Parameters = Mapping[str, FloatArray]
@@ -40,18 +33,19 @@ SEED = 0
 def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Probe) -> dict[str, FloatArray]:
     """Return the observables of one member's parameters: its embedding alone, or all tensors of its model."""
     task, model = config.build_task(), model_of(config.model)
-    found = embedding_geometry(parameters[config.model.embedding], task) | spectra(parameters)
+    found = observables.embedding_geometry(parameters[config.model.embedding], task)
+    found |= observables.spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found
     held_out = draw_held_out(task)
     if held_out is not None:
         sequences, labels = held_out
-        logits = model.logits(_tensors(parameters), torch.from_numpy(sequences).unsqueeze(0))[0]
-        found |= held_out_deviations(logits.numpy(), labels)
+        logits = model.logits(_tensors(parameters), _batch(sequences))[0]
+        found |= observables.held_out_deviations(logits.numpy(), labels)
     if "attention" in model.shows:
         return found | _of_attention(parameters, model, task, probe)
-    logits = model.logits(_tensors(parameters), _tokens(probe))[0]
-    return found | mean_outputs(logits.numpy(), probe.mapping, task)
+    logits = model.logits(_tensors(parameters), _batch(probe.sequences))[0]
+    return found | observables.mean_outputs(logits.numpy(), probe.mapping, task)
 
 
 def _of_attention(
@@ -60,13 +54,13 @@ def _of_attention(
     """Return what only models with attention have; of several heads, that of the first."""
     last = model.n_layers - 1
     names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
-    seen = model.intermediates(_tensors(parameters), _tokens(probe), names)
-    found = first_attention(_head(seen["0.attention"]))
+    seen = model.intermediates(_tensors(parameters), _batch(probe.sequences), names)
+    found = observables.first_attention(_head(seen["0.attention"]))
     logits, attention = (_head(seen[f"{last}.{name}"])[:, -1] for name in ("attention_logits", "attention"))
-    found |= last_row(logits, attention, probe.position)
+    found |= observables.last_row(logits, attention, probe.position)
     sums = ~np.array([mapping.is_table for mapping in task.mappings])[probe.mapping]
     if sums.any():
-        rows = last_row(logits[sums], attention[sums], probe.position[sums])
+        rows = observables.last_row(logits[sums], attention[sums], probe.position[sums])
         found["key_attention"] = np.diagonal(rows["last_attention"]).copy()
     if "positions" in model.shows:  # With all token embeddings zero (Fig. 15C), shape (L,).
         bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
@@ -74,17 +68,19 @@ def _of_attention(
         name = f"{last}.attention_logits"
         alone = model.intermediates(_tensors(bare), anything, [name])
         found["last_logits_positions"] = _head(alone[name])[0, -1]
-    anchors = task.reasoning_anchors or task.anchors
-    found["wv_direction"] = value_direction(parameters["W_E"], parameters["0.W_V"], tokens_of(task), anchors)
-    return found | mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
+    anchors, W_E = task.reasoning_anchors or task.anchors, parameters["W_E"]
+    cosines = observables.value_direction(W_E, parameters["0.W_V"], tokens_of(task), anchors)
+    found["wv_direction"] = cosines
+    return found | observables.mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
 
 
 def _tensors(parameters: Parameters) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(array).unsqueeze(0) for name, array in parameters.items()}
+    return {name: _batch(array) for name, array in parameters.items()}
 
 
-def _tokens(probe: Probe) -> Tensor:
-    return torch.from_numpy(probe.sequences).unsqueeze(0)
+def _batch(of_one: npt.NDArray[Any]) -> Tensor:
+    """Return one member's array with the axis of members, (...) → (1, ...)."""
+    return torch.from_numpy(of_one).unsqueeze(0)
 
 
 def _head(values: Tensor) -> FloatArray:
@@ -114,12 +110,10 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
     each = -(-size // (n_mappings * n_places))
     mapping = np.repeat(np.arange(n_mappings), n_places * each)
     position = np.tile(np.repeat(np.arange(n_places), each), n_mappings)
-    n = len(mapping)
-    combination = np.concatenate(
-        [rng.choice(np.flatnonzero(~_held_out(task, m)), n_places * each) for m in range(n_mappings)]
-    )
-    key = rng.integers(len(task.keys), size=n)
-    noise = rng.integers(len(task.keys), size=(n, task.n_noise))
+    trained = [np.flatnonzero(~_held_out(task, index)) for index in range(n_mappings)]
+    combination = np.concatenate([rng.choice(own, n_places * each) for own in trained])
+    key = rng.integers(len(task.keys), size=len(mapping))
+    noise = rng.integers(len(task.keys), size=(len(mapping), task.n_noise))
     return Probe(assemble(task, mapping, combination, key, position, noise).sequences, mapping, position)
 
 
@@ -129,12 +123,8 @@ def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray
     None if no rule has one. Keys, their positions and noise are uniform, from a stream of their own.
     """
     rng = numpy_stream(SEED, "observe/held out")
-    pairs = [
-        (index, int(combination))
-        for index, mapping in enumerate(task.mappings)
-        if not mapping.is_table
-        for combination in np.flatnonzero(_held_out(task, index))
-    ]
+    rules = [index for index, mapping in enumerate(task.mappings) if not mapping.is_table]
+    pairs = [(index, c) for index in rules for c in np.flatnonzero(_held_out(task, index))]
     if not pairs:
         return None
     mapping, combination = np.array(pairs)[rng.integers(len(pairs), size=size)].T

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import Any, ClassVar
 
 from sim.config.run import MemberConfig, make_member_config
 from sim.data.corpus import printable
-from sim.runs.files import (
-    DamagedError,
-    read_metadata,
-    read_regular,
-    read_tensors,
-    write_json,
-    write_tensors,
-    writing,
-)
-from sim.runs.manifest import Manifest
+from sim.runs.files import DamagedError, read_regular, read_tensors, write_json, write_tensors, writing
+from sim.runs.manifest import Manifest, digest
 from sim.runs.run import Run
 from theory import InputError
 from theory.reading import PathLike, as_path, normalized
@@ -109,52 +97,26 @@ def read_kept(file: PathLike) -> Observations:
         If the file is missing, unreadable, of another version, or not the one whose checksum is listed.
     """
     file = as_path("file", file)
-    with _undamaged(file) as content:
-        header, stored = _header(content), read_tensors(content)[0]
-        metrics, arrays = unpack_metrics(stored), unpack_arrays(stored)
-    config = make_member_config(header.config)
-    return Observations(config, header.provenance, metrics, tuple(header.epochs), arrays, file)
-
-
-def read_header(file: Path) -> Header:
-    """Return a kept file's configuration, provenance and epochs as plain data."""
-    with _undamaged(file) as content:
-        return _header(content)
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a kept file holds besides arrays."""
-
-    format_version: int
-    config: dict[str, Any]
-    provenance: dict[str, Any]
-    epochs: list[int]
-
-
-def _header(content: bytes) -> Header:
-    values = {key: json.loads(text) for key, text in read_metadata(content).items()}
-    version = values.get("format_version")
-    if version not in FORMATS:
-        raise DamagedError(f"has format version {version}, but this program reads up to {FORMATS[-1]}")
-    return Header(**values)
-
-
-@contextmanager
-def _undamaged(file: Path) -> Iterator[bytes]:
-    """Give a file's content to the block; refuse one without its checksum, or damaged."""
     checksums, name = _listed(file)
-    again = f"anchorflow study NAME --keep --kept {quote(str(checksums.path))}"
-    remedy = f"restore it with the {CHECKSUMS} of its folder, or delete it and keep its run again: {again}"
     try:
         content = read_regular(file)
         if problem := checksums.problem(name, content):
             raise DamagedError(problem)
-        yield content
+        stored, metadata = read_tensors(content)
+        header = {key: json.loads(text) for key, text in metadata.items()}
+        version = header.get("format_version")
+        if version not in FORMATS:
+            raise DamagedError(f"has format version {version}, but this program reads up to {FORMATS[-1]}")
     except (OSError, DamagedError) as error:
         unread = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         problem = str(error) if isinstance(error, DamagedError) else unread
+        again = f"anchorflow study NAME --keep --kept {quote(str(checksums.path))}"
+        restore = f"restore it with the {CHECKSUMS} of its folder"
+        remedy = f"{restore}, or delete it and keep its run again: {again}"
         raise InputError("kept observations", str(file), problem, remedy) from None
+    config, epochs = make_member_config(header["config"]), tuple(header["epochs"])
+    arrays, metrics = unpack_arrays(stored), unpack_metrics(stored)
+    return Observations(config, header["provenance"], metrics, epochs, arrays, file)
 
 
 def _listed(file: Path) -> tuple[Checksums, str]:
@@ -198,4 +160,4 @@ def _kept_words(folder: Path) -> dict[str, Words]:
 
 def _text_key(config: MemberConfig) -> str:
     """Return a number for a task and seed, which draw the text whatever the model."""
-    return sha256(config.model_dump_json(include={"task", "seed"}).encode()).hexdigest()
+    return digest(config.model_dump_json(include={"task", "seed"}).encode())

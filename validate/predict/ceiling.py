@@ -10,7 +10,6 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from theory import Lookup, Mapping, Task, TooManyEntriesError, Window
-from theory.arrays import IntArray
 from theory.task.domain import Selection
 from theory.task.rule import Deterministic
 
@@ -46,23 +45,14 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
     except TooManyEntriesError:
         return None
     trained = domain.times(Selection(held_out=mapping.held_out)) > 0
-    bags = _bags(domain.combinations()[trained])
+    ordered = np.sort(domain.combinations()[trained], axis=1)
+    bags = np.unique(ordered, axis=0, return_inverse=True)[1].reshape(-1)  # NumPy 2.0 returns a column.
     of_keys = np.arange(len(domain.keys))[:, None] * len(bags) + bags
-    return _commonest(of_keys.ravel(), labels[:, trained].ravel().astype(np.int64))
-
-
-def _bags(sequences: IntArray) -> IntArray:
-    """Return for each row the number of its bag: rows of the same tokens, in any order, share one."""
-    numbers = np.unique(np.sort(sequences, axis=1), axis=0, return_inverse=True)[1]
-    return np.asarray(numbers.reshape(-1), np.int64)  # NumPy 2.0 returns it as a column.
-
-
-def _commonest(bags: IntArray, labels: IntArray) -> float:
-    """Return the share of rows whose label is the commonest of their bag, or one of the commonest."""
+    # One number for each bag with each label: of a bag's labels the commonest is right.
     base = int(labels.max()) + 1
-    pairs, counts = np.unique(bags * base + labels, return_counts=True)
+    pairs, counts = np.unique(of_keys * base + labels[:, trained].astype(np.int64), return_counts=True)
     first = np.flatnonzero(np.diff(pairs // base, prepend=-1))
-    return float(np.maximum.reduceat(counts, first).sum() / len(labels))
+    return float(np.maximum.reduceat(counts, first).sum() / of_keys.size)
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:

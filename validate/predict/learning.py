@@ -40,11 +40,9 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
         problem = "this kind of training is not predicted"
         remedy = "choose a run on all sequences, in batches, at a constant rate, without momentum"
         raise InputError("config", config.name, problem, f"{remedy} and frozen tensors")
-    settings: AdamSettings | SGDSettings = SGDSettings(training.learning_rate, training.weight_decay)
-    if training.optimizer == "adamw":
-        betas = (training.beta1, training.beta2)
-        settings = AdamSettings(training.learning_rate, betas, training.epsilon, training.weight_decay)
-    task = config.build_task()
+    rate, betas, decay = training.learning_rate, (training.beta1, training.beta2), training.weight_decay
+    is_adam, task = training.optimizer == "adamw", config.build_task()
+    settings = AdamSettings(rate, betas, training.epsilon, decay) if is_adam else SGDSettings(rate, decay)
     return {
         "task": task,
         "settings": settings,

@@ -111,16 +111,14 @@ def gram_cosines(gram: FloatArray) -> FloatArray:
 class Predictor:
     """One way to predict cosines.
 
-    ``name`` is for tables, ``label`` for figures, with mathematics; ``functions`` are named as in the table
-    of equations. ``cosines`` takes (run, tokens, epoch) and returns a matrix of shape (n, n), ``of_task``
-    the same from (task, tokens) where no run is needed. ``needs`` are the observables that it reads.
-    ``sums_only`` marks one that is about labels which are the key plus the anchors themselves.
+    ``name`` is for tables, ``label`` for figures, with mathematics. ``cosines`` takes (run, tokens, epoch)
+    and returns a matrix of shape (n, n), ``of_task`` the same from (task, tokens) where no run is needed.
+    ``needs`` are the observables that it reads. ``sums_only`` marks one that is about labels which are the
+    key plus the anchors themselves.
     """
 
     name: str
     label: str
-    equation: str
-    functions: tuple[str, ...]
     cosines: Predict
     of_task: FromTask | None = None
     needs: tuple[str, ...] = ()
@@ -141,61 +139,45 @@ def are_summed(task: Task, tokens: Sequence[int]) -> bool:
     return all(mapping is not None and isinstance(mapping.rule, Sum) for mapping in mappings)
 
 
-UNIFORM, MARGINAL = "P^s - u", "P^s - mean P"
+UNIFORM, MARGINAL, FITTED_WIDTH = "P^s - u", "P^s - mean P", "eq. 14, fitted width"
 PREDICTORS = (
-    Predictor(
-        UNIFORM,
-        "$P^s - u$ (eq. 5, 8)",
-        "eq. 5, 7, 8",
-        ("theory.label_distribution",),
-        from_uniform,
-        uniform_cosines,
-    ),
-    Predictor(
-        MARGINAL,
-        r"$P^s - \bar P$",
-        "eq. 5 once the marginal label distribution is fitted",
-        ("theory.label_distribution",),
-        from_marginal,
-        marginal_cosines,
-    ),
+    Predictor(UNIFORM, "$P^s - u$ (eq. 5, 8)", from_uniform, uniform_cosines),
+    Predictor(MARGINAL, r"$P^s - \bar P$", from_marginal, marginal_cosines),
     Predictor(
         "finite sample",
         r"$\hat P^s - u$ of the run's data",
-        "eq. 5 with the run's own label counts",
-        ("theory.token_label_matrix",),
         from_counts,
         needs=("token_label_matrix_anchors",),
     ),
     Predictor(
         "frozen flow",
         "frozen flow at the same time",
-        "eq. 5, the run's initial weights, matched sum of learning rates",
-        ("theory.frozen_flow", "theory.frozen_direction"),
         from_frozen_flow,
         needs=("frozen_direction", "frozen_start"),
     ),
     Predictor(
-        "frozen flow, late",
-        "frozen flow, late (eq. 5)",
-        "eq. 5, the run's initial weights, t to infinity",
-        ("theory.frozen_direction",),
-        from_frozen_direction,
-        needs=("frozen_direction",),
+        "frozen flow, late", "frozen flow, late (eq. 5)", from_frozen_direction, needs=("frozen_direction",)
     ),
-    Predictor(
-        "eq. 14",
-        "eq. 14, width 12",
-        "eq. 14, width 12; sums of anchors only",
-        ("theory.eq14_embedding",),
-        from_eq14,
-        eq14_cosines,
-        sums_only=True,
-    ),
+    Predictor("eq. 14", "eq. 14, width 12", from_eq14, eq14_cosines, sums_only=True),
 )
-FITTED_WIDTH = "eq. 14, fitted width"
-FUNCTIONS = {p.name: p.functions for p in PREDICTORS} | {
-    FITTED_WIDTH: ("theory.eq14_embedding", "theory.fit_width")
+EQUATIONS = {
+    UNIFORM: "eq. 5, 7, 8",
+    MARGINAL: "eq. 5 once the marginal label distribution is fitted",
+    "finite sample": "eq. 5 with the run's own label counts",
+    "frozen flow": "eq. 5, the run's initial weights, matched sum of learning rates",
+    "frozen flow, late": "eq. 5, the run's initial weights, t to infinity",
+    "eq. 14": "eq. 14, width 12; sums of anchors only",
+    FITTED_WIDTH: "eq. 14; each run's width is fitted on the other seeds (on itself if alone)",
+}
+"""Where each predictor comes from."""
+FUNCTIONS = {
+    UNIFORM: ("theory.label_distribution",),
+    MARGINAL: ("theory.label_distribution",),
+    "finite sample": ("theory.token_label_matrix",),
+    "frozen flow": ("theory.frozen_flow", "theory.frozen_direction"),
+    "frozen flow, late": ("theory.frozen_direction",),
+    "eq. 14": ("theory.eq14_embedding",),
+    FITTED_WIDTH: ("theory.eq14_embedding", "theory.fit_width"),
 }
 """The functions behind each predictor, as the table of equations names them."""
 
@@ -221,12 +203,6 @@ def predictions(
         for p in PREDICTORS
         if all(p.applies(run, tokens) for run in runs)
     }
-
-
-def predictor_notes() -> list[tuple[str, str]]:
-    """Return each predictor's name and where it comes from."""
-    fitted = (FITTED_WIDTH, "eq. 14; each run's width is fitted on the other seeds (on itself if alone)")
-    return [*((p.name, p.equation) for p in PREDICTORS), fitted]
 
 
 def _rows(run: Observations, tokens: Tokens) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,11 +75,10 @@ def _check(figure: PaperFigure, observations: Sequence[Observations]) -> None:
     if n > MOST_SETTINGS:
         problem = f"{n} settings, and more than {MOST_SETTINGS} are too small to read"
         raise InputError("runs", n, problem, "name fewer runs")
-    rates = {
-        "γ": {run.config.init_rate for run in observations},
-        "learning rate": {run.config.training.peak_learning_rate for run in observations},
-    }
-    if figure.compares and len(rates[figure.compares]) == 1:
+    of_rates = figure.compares == "learning rate"
+    configs = [run.config for run in observations]
+    compared = {c.training.peak_learning_rate if of_rates else c.init_rate for c in configs}
+    if figure.compares and len(compared) == 1:
         problem = f"compares several values of {figure.compares}"
         raise InputError("runs", len(observations), problem, "give runs at another one too")
 
@@ -141,11 +141,10 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
         for name, marker, colour in ((UNIFORM, "^", PALETTE[1]), (flow, "o", PALETTE[0])):
             points = np.column_stack([last.predicted[name].mean(axis=0), y])
             groups[name] = Group(points, colour, marker, 3)
-        said = "; ".join(f"{n}: slope {rows[n].slope.brief}, RMSE {rows[n].rmse.brief}" for n in groups)
         title = f"{setting.label},\ntraining accuracy {last.level:g}"
-        panels.append(
-            Points(title, groups, "predicted cosine", "observed cosine", (-1.05, 1.05), numbers=said)
-        )
+        said = "; ".join(f"{n}: slope {rows[n].slope.brief}, RMSE {rows[n].rmse.brief}" for n in groups)
+        axes, told = ("predicted cosine", "observed cosine"), f"{title}; {said}"
+        panels.append(Points(title, groups, *axes, (-1.05, 1.05), numbers=told))
     caption = (
         "Every pair of anchors, mean over seeds, against P^s − u and against the flow of the optimiser. "
         "On the line a prediction is perfect."
@@ -172,26 +171,24 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
     return _over_epochs("rungs", caption, settings, points)
 
 
-def _over_epochs(
-    name: str, caption: str, settings: Sequence[Setting], points: Iterable[Point]
-) -> list[Sheet]:
+def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: list[Point]) -> list[Sheet]:
     """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
-    groups: dict[str, dict[str, dict[str, list[tuple[int, Estimate]]]]] = {}
-    for group, label, line, epoch, estimate in points:
-        of_setting = groups.setdefault(group, {}).setdefault(label, {})
-        of_setting.setdefault(line, []).append((epoch, estimate))
     sheets = []
-    for group, by_setting in groups.items():
+    for group in dict.fromkeys(group for group, *_ in points):
         panels = []
-        for setting in (s for s in settings if s.label in by_setting):
+        for setting in settings:
+            of_line: dict[str, list[tuple[int, Estimate]]] = {}
+            for _, _, line, epoch, estimate in (p for p in points if p[:2] == (group, setting.label)):
+                of_line.setdefault(line, []).append((epoch, estimate))
             curves = {}
-            for i, (line, own) in enumerate(by_setting[setting.label].items()):
+            for i, (line, own) in enumerate(of_line.items()):
                 means = np.array([[e.mean for _, e in own]])
                 ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
                 look = Look(COLOURS.get(line, PALETTE[i % len(PALETTE)]), "o")
                 interval = ends if len(setting.runs) >= FEW else None
                 curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
-            panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
+            if curves:
+                panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
         rows = _in_rows(panels, share_y="rmse")
         sheets.append(Sheet(f"{name}_{_slug(group)}", caption.format(group_title(group)), "", rows))
     return sheets
@@ -208,7 +205,5 @@ def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
 
 def _slug(text: str) -> str:
     """Return a label or a group as part of a sheet's name, where "z+a" and "z*a" are two."""
-    codes = {
-        ord(c): " " if c in ' ,=:"[]{}' else f"-{ord(c):x}-" for c in text if not (c.isalnum() or c in "._-")
-    }
-    return "_".join(text.replace("γ = ", "gamma").translate(codes).split())
+    words = re.sub(r'[,=:"\[\]{}]', " ", text.replace("γ = ", "gamma"))
+    return "_".join(re.sub(r"[^\w.\- ]", lambda found: f"-{ord(found[0]):x}-", words).split())

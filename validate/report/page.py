@@ -17,7 +17,7 @@ from validate.judge.answer import CONDITIONS_HEADER
 from validate.judge.flow import ALIGNED_HEADER
 from validate.judge.groups import early_text
 from validate.judge.ranking import LEFT_OUT, STEPS, WHOLE, ranking
-from validate.predict.predictors import predictor_notes
+from validate.predict.predictors import EQUATIONS
 from validate.report import rows
 from validate.report.picture import AGREEMENT, agreements
 
@@ -73,7 +73,7 @@ def _environment() -> Environment:
     environment.globals.update(
         presentation=presentation,
         commit_text=commit_text,
-        predictor_notes=predictor_notes,
+        predictor_equations=EQUATIONS,
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,
         ranking=ranking,

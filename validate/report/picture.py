@@ -14,11 +14,11 @@ from validate.figures.panels.panel import BasePanel, Group, Points
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
-from validate.judge.agreement import measures, slope
+from validate.judge.agreement import agreement, slope
 from validate.judge.answer import PREDICTION, Answer
 from validate.judge.groups import Setting, early_text
 from validate.judge.measures.geometry import cosine_pairs
-from validate.judge.stats import COSINE, SHARE, SIZE, Estimate, over_seeds
+from validate.judge.stats import SHARE, Estimate, over_seeds
 from validate.observe.times import early_epoch
 from validate.predict.predictors import uniform_cosines
 
@@ -66,10 +66,9 @@ def agreements(setting: Setting) -> list[Agreement]:
     kinds = pair_kinds(setting.task)
     for kind, chosen in {**kinds, "all pairs": np.ones(observed.shape[1], dtype=bool)}.items():
         x, y = predicted[:, chosen], observed[:, chosen]
-        each = measures(x, y)
+        pearson, rmse = agreement(x, y, "pearson", "rmse")
         slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
         sign = over_seeds((np.sign(x) == np.sign(y)).mean(axis=1), SHARE)
-        pearson, rmse = over_seeds(each["pearson"], COSINE), over_seeds(each["rmse"], SIZE)
         found.append(Agreement(kind, pearson, slopes, sign, rmse))
     return found
 
@@ -94,19 +93,19 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     found = agreements(shown[0])
     words = found[-1].words
     predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
-    observed = {}
+    observed, clouds = [], {}
     for s in shown:
         label = f"γ = {s.init_rate:g}"
         early = np.array([run.cosines(tokens, early_epoch(run)) for run in s.runs])
-        observed[label] = cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early)
-    (first, *others), x = observed, off_diagonal(predicted.values)
-    y = {label: off_diagonal(each.values) for label, each in observed.items()}
-    groups = {label: Group(np.column_stack([x, y[label]]), "0.75", ".", 2.5) for label in others}
+        observed.append(cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early))
+        clouds[label] = np.column_stack([*map(off_diagonal, (predicted.values, observed[-1].values))])
+    first, *others = clouds
+    groups = {label: Group(clouds[label], "0.75", ".", 2.5) for label in others}
     for kind, chosen in pair_kinds(task).items():
-        own = np.column_stack([x, y[first]])[chosen]
-        groups[f"{first}, {kind}"] = Group(own, PAIRS[kind].colour, PAIRS[kind].marker, 2.5)
+        look = PAIRS[kind]
+        groups[f"{first}, {kind}"] = Group(clouds[first][chosen], look.colour, look.marker, 2.5)
     pairs = Points(
-        f"every pair, γ = {shown[0].init_rate:g}:\n{words}",
+        f"every pair, {first}:\n{words}",
         groups,
         "predicted cosine",
         "observed cosine",
@@ -117,7 +116,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
             for a in found
         ),
     )
-    panels: list[BasePanel] = [predicted, *observed.values(), pairs]
+    panels: list[BasePanel] = [predicted, *observed, pairs]
     title = "All anchors: predicted, observed early, and every pair against its prediction"
     caption = (
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "

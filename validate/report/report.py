@@ -54,10 +54,8 @@ class Report:
     settings : list of Setting
     answers : list of Answer
         Whether the theory predicts the embedding: one for each task and model.
-    rows : list of Row
-        The comparison, at every snapshot.
-    early : list of Row
-        The same with each run at its early epoch.
+    rows, early : list of Row
+        The comparison at every snapshot, and with each run at its early epoch.
     pictures : list of Sheet or None
         The picture of each answer that has one.
     outcomes : list of Outcome
@@ -138,15 +136,14 @@ class Report:
             distances=rung_distances(settings),
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
-        report.pictures = [None for _ in report.answers]
+        several = len(report.answers) > 1
+        names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]
+        pairs = zip(report.answers, names, strict=True)
+        report.pictures = [picture(*pair) if draw else None for pair in pairs]
         if draw:
-            several = len(report.answers) > 1
-            names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]
-            report.pictures = [picture(*pair) for pair in zip(report.answers, names, strict=True)]
-            paper, report.not_drawn = paper_figures(observations)
-            # Fig. 4 has the label distributions already.
-            labels = [] if any(f.name.startswith("fig04_") for f in paper) else [settings[-1]]
-            report.figures = [*paper, *map(draw_label_distributions, labels)]
+            report.figures, report.not_drawn = paper_figures(observations)
+            if not any(f.name.startswith("fig04_") for f in report.figures):
+                report.figures.append(draw_label_distributions(settings[-1]))
             report.figures += draw_cosines(settings, epochs) if epochs else []
             report.figures += draw_flows(settings, report.levels)
             report.figures += draw_errors(settings, report.rows) + draw_rungs(settings, report.distances)
@@ -177,8 +174,7 @@ class Report:
 
     def claims(self) -> list[dict[str, Any]]:
         """Return the findings as ``anchorflow claims --json`` has them."""
-        found: list[dict[str, Any]] = claims_json(self.findings)["claims"]
-        return found
+        return list(claims_json(self.findings)["claims"])
 
     def equations(self) -> list[dict[str, Any]]:
         """Return the rows of the table of equations behind the predictors that were compared."""

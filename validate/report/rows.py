@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theory.checked import checked
-
-if TYPE_CHECKING:
-    from validate.judge.given import Match
-    from validate.judge.groups import Setting
-    from validate.judge.verdict import Finding
+from validate.figures.runs import span
+from validate.judge.given import Match
+from validate.judge.groups import Setting
+from validate.judge.verdict import Finding
 
 _MOST_TOLD = 5
 """Settings that one sentence names."""
@@ -24,8 +23,7 @@ def summary(settings: Sequence[Setting]) -> str:
     """Return what the runs are, in a sentence."""
     runs = [run for setting in settings for run in setting.runs]
     labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
-    epochs = sorted({run.metrics[-1]["epoch"] for run in runs})
-    length = " to ".join(f"{n:g}" for n in dict.fromkeys((epochs[0], epochs[-1])))
+    length = span([run.metrics[-1]["epoch"] for run in runs])
     minutes = sum(run.seconds for run in runs) / 60
     plural = "s" * (len(runs) > 1)
     return f"{len(runs)} run{plural}: {labels}; {length} epochs; {minutes:.1f} minutes of training in all."
@@ -35,11 +33,8 @@ def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str
     """Return where runs stand for a study whose settings they do not share, and in what they differ."""
     measured = [o for finding in findings for o in finding.outcomes if not o.missing]
     measured_on = {needs.study for o in measured for needs in o.condition.needs}
-    return [
-        f"{_study(m)}: {'; '.join(m.differences)}"
-        for m in matches
-        if m.differences and m.study in measured_on
-    ]
+    shown = [m for m in matches if m.differences and m.study in measured_on]
+    return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
 
 
 def why_none_is_tested(nearest: Match | None) -> str:
@@ -63,11 +58,11 @@ def _study(match: Match) -> str:
 
 def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
     """Return every setting with its value and source; where runs differ, each value."""
-    printed = {"paper": "printed"}  # The tag says that the paper prints the value.
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
     for setting in settings:
         for name, (value, source) in setting.configured().items():
-            cell = json.dumps(value), printed.get(source, source)
+            # The tag says that the paper prints the value.
+            cell = json.dumps(value), "printed" if source == "paper" else source
             found.setdefault(name, {}).setdefault(cell, []).append(setting.label)
     rows = []
     for name, values in found.items():
@@ -116,8 +111,5 @@ def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
         (the largest that the tests saw, or None) and standing (what such an error means).
     """
     used = set(functions)
-    return [
-        row
-        for row in json.loads(_EQUATIONS.read_text(encoding="utf-8"))
-        if used.intersection(row["functions"])
-    ]
+    rows = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
+    return [row for row in rows if used.intersection(row["functions"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -189,27 +190,25 @@ class NormLoss(NamedTuple):
 
 def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
     """Return a line for each layer or RMS norm; inputs, if any, are run to see the variances."""
-    seen: dict[str, list[Tensor]] = {}
+    seen = defaultdict[nn.Module, list[Tensor]](list)
 
-    def watch(name: str) -> Any:
-        def hook(norm: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-            x = next(iter((*arguments, *named.values()))).detach().double()
-            axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
-            centre = 0.0 if "RMS" in type(norm).__name__ else x.mean(axes).square()
-            seen.setdefault(name, []).append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
-
-        return hook
+    def see(norm: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        x = next(iter((*arguments, *named.values()))).detach().double()
+        axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
+        uncentred = any(mark in type(norm).__name__ for mark in ("RMS", "T5"))
+        centre = 0.0 if uncentred else x.mean(axes).square()
+        seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
 
     found = ((name, part, _epsilon_of(part)) for name, part in module.named_modules())
-    norms = {name: (part, epsilon) for name, part, epsilon in found if epsilon is not None}
+    norms = [(name, part, epsilon) for name, part, epsilon in found if epsilon is not None]
     if inputs is not None:
         with ExitStack() as stack:
-            for name, (norm, _) in norms.items():
-                stack.callback(norm.register_forward_pre_hook(watch(name), with_kwargs=True).remove)
+            for _, norm, _ in norms:
+                stack.callback(norm.register_forward_pre_hook(see, with_kwargs=True).remove)
             _run(module, inputs)
     losses = []
-    for name, (_, epsilon) in norms.items():
-        v = torch.cat(seen.get(name, [torch.full((1,), math.nan)]))
+    for name, norm, epsilon in norms:
+        v = torch.cat(seen[norm] or [torch.full((1,), math.nan)])
         losses.append(NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean())))
     return losses
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from theory.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from validate.studies.keeping import MemberState as MemberState
     from validate.studies.keeping import check_kept as check_kept
     from validate.studies.keeping import keep as keep
-    from validate.studies.state import MemberState as MemberState
-    from validate.studies.state import run_state as run_state
-    from validate.studies.state import states_of as states_of
+    from validate.studies.keeping import run_state as run_state
+    from validate.studies.keeping import states_of as states_of
     from validate.studies.study import Study as Study
     from validate.studies.study import StudyMember as StudyMember
     from validate.studies.study import UnknownStudyError as UnknownStudyError

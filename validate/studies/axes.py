@@ -64,7 +64,10 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
 
 def _points(name: str, axis: Any) -> list[Point]:
     if isinstance(axis, list) and axis:
-        return [(_point_name(name, value), partial(_override, name, value)) for value in axis]
+        # A word is a point's name as it is; a number stands behind that of the axis.
+        last = ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
+        named = [value if isinstance(value, str) else f"{last}{str(value).lower()}" for value in axis]
+        return [(point, partial(_override, name, value)) for point, value in zip(named, axis, strict=True)]
     if isinstance(axis, dict) and axis and all(isinstance(over, dict) for over in axis.values()):
         return [(point, partial(lambda over, base: over, over)) for point, over in axis.items()]
     problem = "neither a list of values nor a table of overrides"
@@ -80,13 +83,6 @@ def _combinations(points: Mapping[str, list[Point]], combine: Any) -> Iterable[S
     if len(set(lengths.values())) > 1:
         raise InputError("axes", lengths, "differ in length", 'give equally many values, or use "product"')
     return zip(*points.values(), strict=True)
-
-
-def _point_name(name: str, value: Any) -> str:
-    """Return the name of a point: a word as it is, a number after the axis's name."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    last = ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
-    return text if isinstance(value, str) else f"{last}{text}"
 
 
 def _override(name: str, value: Any, base: Mapping[str, Any]) -> Overrides:
@@ -106,9 +102,7 @@ def _path(name: str) -> str:
     keys = {"data": set(DataConfig.model_fields), "training": set(TrainingConfig.model_fields)}
     keys |= {"model": {key for kind in KINDS.values() for key in kind.model_fields}, "task": set(TASK_KEYS)}
     known = sorted(f"{section}.{key}" for section, own in keys.items() for key in own)
-    if name in known:
-        return name
-    fitting = [path for path in known if path.partition(".")[2] == name]
+    fitting = [path for path in known if name in (path, path.partition(".")[2])]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

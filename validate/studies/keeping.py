@@ -1,23 +1,96 @@
-"""Keep what the runs of a study have shown."""
+"""How far a study is, which of its runs are complete or kept, and keeping what they have shown."""
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, Literal
 
 from sim.config.language import LanguageTask
-from sim.config.run import make_member_config
+from sim.config.run import MemberConfig
+from sim.config.section import differences
 from sim.runs.files import only_writer
+from sim.runs.folder import RunFolder, is_run_folder, read_config
+from sim.runs.provenance import commit_text
 from sim.runs.run import Run
 from theory import InputError
+from theory.display import Shown
 from theory.errors import unknown_name
 from theory.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, Observations, observe, write_kept
-from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_header
-from validate.studies.state import run_state
-from validate.studies.study import Study, members_of
+from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_kept
+from validate.studies.study import Study, StudyMember, members_of
 from validate.terminal.progress import track
+
+State = Literal["complete", "diverged", "unfinished", "missing"]
+
+
+@dataclass(frozen=True, repr=False)
+class MemberState(Shown):
+    """How far one run of a study is.
+
+    A ``state`` of "diverged" is final too; ``kept`` says whether its observations are, made with this very
+    configuration. ``seconds`` is the wall time, if the run or its kept observations say so; ``made_by`` the
+    commit that trained it, and whether the code had uncommitted changes.
+    """
+
+    member: StudyMember
+    state: State
+    kept: bool
+    seconds: float | None
+    made_by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "variant": self.member.variant,
+            "init_rate": self.member.config.init_rate,
+            "seed": self.member.config.seed,
+            "path": str(self.member.path),
+            "state": self.state,
+            "kept": self.kept,
+            "wall_seconds": self.seconds,
+            "made_by": self.made_by,
+        }
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        seconds = "–" if self.seconds is None else f"{self.seconds:.0f}"
+        row = [str(self.member.path), self.state, "yes" if self.kept else "no", seconds, self.made_by]
+        title = f"{row[0]}: {self.state}, {'kept' if self.kept else 'not kept'}"
+        return title, ["run", "state", "kept", "seconds", "made by"], [row]
+
+
+def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
+    """Return where each of a study's runs stands; errors are those of ``run_state``."""
+    states = []
+    for member in members:
+        state = run_state(member.path, member.config)
+        made = RunFolder(member.path).read_provenance() if state == "complete" else None
+        file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
+        if file.exists():
+            observed = read_kept(file)
+            is_kept = observed.config == member.config
+            made = observed.provenance if made is None and is_kept else made
+        seconds = made["wall_seconds"] if made and made["status"] == "complete" else None
+        states.append(MemberState(member, state, is_kept, seconds, commit_text(made) if made else ""))
+    return states
+
+
+def run_state(path: Path, config: MemberConfig) -> State:
+    """Return where a run stands; refuse a folder with a run of another configuration."""
+    if not is_run_folder(path):
+        return "missing"
+    if (own := read_config(path)) != config:
+        problem = f"holds a run with another configuration than the study's ({differences(own, config)})"
+        raise InputError("run", str(path), problem, "move it away, or choose another folder")
+    folder = RunFolder(path)
+    status = folder.read_provenance()["status"] if folder.has_provenance else ""
+    if status == "complete":
+        Run.open(path)
+        return "complete"
+    return "diverged" if status == "diverged" else "unfinished"
 
 
 def keep(
@@ -42,11 +115,14 @@ def keep(
     root, folder = as_path("root", root), as_path("folder", folder)
     others = check_kept(study, folder, drop=drop)
     runs, ready = dict[Path, Run](), dict[Path, Observations]()
-    for path, config in ((m.path, m.config) for m in members_of(study, root)):
+    members = members_of(study, root)
+    for path, config in ((m.path, m.config) for m in members):
         state = run_state(path, config)
-        if state == "complete" or (unfinished and state == "unfinished"):
-            runs[path] = Run.open(path, unfinished=state == "unfinished")
-    members = [m for m in members_of(study, root) if m.path in runs]
+        # One that has only begun was not evaluated yet, and has nothing to show.
+        begun = unfinished and state == "unfinished" and (path / "metrics.jsonl").exists()
+        if state == "complete" or begun:
+            runs[path] = Run.open(path, unfinished=begun)
+    members = [m for m in members if m.path in runs]
     if not members and not others:
         return []
     # One run of each variant, which may be of several kinds of models, shows which observables there are.
@@ -68,7 +144,7 @@ def keep(
             run = ready.pop(member.path, None) or observe(runs[member.path])
             patterns = study.kept_at(member.config.init_rate)
             names = [name for name in run.arrays if any(fnmatchcase(name, p) for p in patterns)]
-            chosen = dataclasses.replace(run, arrays={name: run.arrays[name] for name in names})
+            chosen = replace(run, arrays={name: run.arrays[name] for name in names})
             files.append(kept_file(study.name, member.variant, member.config, folder))
             write_kept(chosen, files[-1])
             if isinstance(member.config.task, LanguageTask):
@@ -82,7 +158,7 @@ def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list
     others = [
         f
         for f in sorted(kept_files(study.name, folder))
-        if f not in own or (f.exists() and make_member_config(read_header(f).config) != own[f])
+        if f not in own or (f.exists() and read_kept(f).config != own[f])
     ]
     if others and not drop:
         problem = f"holds {others[0].name}, of a run that is not in this study"

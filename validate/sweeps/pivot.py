@@ -19,7 +19,7 @@ from validate.figures.panels.heat_map import HeatMap
 from validate.judge.measures.learning import highest_accuracy, learned_bias, matched_test_accuracy
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations
-from validate.observe.bounds import Bound, Value, between, ends
+from validate.observe.bounds import Bound, Value, ends, extreme
 from validate.studies.axes import ALIASES
 
 Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
@@ -128,10 +128,7 @@ class Cell:
     @property
     def mean(self) -> Value:
         """The mean over the runs that have a value; a bound if one of them is, NaN if none has."""
-        if not self.defined:
-            return math.nan
-        lows, highs = zip(*map(ends, self.defined), strict=True)
-        return between(float(np.mean(lows)), float(np.mean(highs)))
+        return extreme(self.values, lambda found: float(np.mean([*found])))
 
     @property
     def number(self) -> float:
@@ -180,11 +177,10 @@ class Pivot:
     @property
     def notes(self) -> list[str]:
         """The meaning of the texts that occur in the cells, and over what they are means."""
-        cells = [cell for row in self.cells for cell in row]
-        plain = "".join(cell.text() for cell in cells)
-        full = "".join(cell.text(full=True) for cell in cells)
-        occurs = {mark: mark in plain for mark in NOTES}
-        occurs |= {"[low, high]": "[" in full.replace(NO_INTERVAL, ""), NO_INTERVAL: NO_INTERVAL in full}
+        full = "".join(text for row in self.texts for text in row)
+        rest = full.replace(NO_INTERVAL, "")
+        occurs = {mark: mark in rest for mark in NOTES}
+        occurs |= {"[low, high]": "[" in rest, NO_INTERVAL: NO_INTERVAL in full}
         notes = [f"{mark}: {meaning}" for mark, meaning in NOTES.items() if occurs[mark]]
         over = f"each cell is a mean over its values of {', '.join(self.others)}"
         return [*notes, *[over] * bool(self.others)]
@@ -241,13 +237,17 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
             raise unknown_name("axis", axis, axes)
     if not at:
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
-    xs, ys = (sorted({pair[i] for pair in at}, key=_order) for i in (0, 1))
+    # What is missing comes first, then numbers by size, then words.
+    xs, ys = (
+        sorted({pair[i] for pair in at}, key=lambda v: (v is not None, isinstance(v, str), v)) for i in (0, 1)
+    )
     cells = tuple(tuple(_cell(at.get((a, b), []), {x, y}, measure.within) for a in xs) for b in ys)
-
-    def differs(axis: str) -> bool:
-        return any(len({str(own.get(axis)) for _, own in cell}) > 1 for cell in at.values())
-
-    others = tuple(axis for axis in axes if axis not in {x, y, "seed"} and differs(axis))
+    others = tuple(
+        axis
+        for axis in axes
+        if axis not in {x, y, "seed"}
+        and any(len({str(own.get(axis)) for _, own in runs_there}) > 1 for runs_there in at.values())
+    )
     return Pivot(measure.name, (x, xs), (y, ys), cells, others)
 
 
@@ -268,10 +268,3 @@ def _cell(
     means = [float(np.mean([ends(v)[0] for v in each.values()])) for each in by_seed.values()]
     estimate = over_seeds(means, within)
     return Cell(values, len(by_seed), estimate.low, estimate.high)
-
-
-def _order(value: Any) -> tuple[str, Any]:
-    """Sort the values of an axis: what is missing first, numbers by size, words by the alphabet."""
-    if value is None:
-        return "", 0
-    return ("number", value) if isinstance(value, int | float) else ("word", value)

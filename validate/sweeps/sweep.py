@@ -15,13 +15,13 @@ from sim.runs.files import only_writer
 from sim.runs.outputs import OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import axes_of, long_records, settings_of, table_content
-from sim.training.cost import Cost, Remaining, cost_of_runs, steps_of_runs
+from sim.training.cost import Remaining, steps_of_runs
 from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
 from theory.checked import checked
 from theory.reading import PathLike, as_path
 from validate.studies import load_study
-from validate.studies.state import State, run_state
+from validate.studies.keeping import State, run_state
 from validate.terminal.progress import training_progress
 from validate.terminal.tables import say
 
@@ -93,10 +93,6 @@ class Plan:
     def summary(self) -> str:
         """The work that is left, in one line."""
         return f"runs left: {len(self.left)} of {len(self.states)}, steps: {self.n_steps}"
-
-    def cost(self, execution: Execution) -> Cost:
-        """Return what the runs that are left will cost, from a few steps on this machine."""
-        return cost_of_runs(self.remaining, execution)
 
 
 def load_sweep(source: str | Path) -> Sweep:

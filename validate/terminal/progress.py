@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, Task, TextColumn
+
+import sim
 from validate.terminal.streams import is_live, say, terminal_width
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, Task
-
-    from sim import Progress as RunProgress
 
 Item = TypeVar("Item")
 _FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
@@ -24,9 +23,6 @@ _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 @contextmanager
 def show_progress() -> Iterator[None]:
     """Show the progress of long work inside the block; otherwise none is shown."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
     width = terminal_width()
     bars = Progress(
         BarColumn(bar_width=max(width // 8, 4)),
@@ -97,7 +93,7 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def training_progress(total: int) -> Iterator[Callable[[RunProgress], None]]:
+def training_progress(total: int) -> Iterator[Callable[[sim.Progress], None]]:
     """Show how many of all epochs are done, whoever trains."""
     with show_progress(), progress("training epochs", total) as advance:
         yield lambda run: advance(run.epochs - run.epoch if run.has_ended else 0)

@@ -1,17 +1,20 @@
-"""Counts of a corpus and their matrices, against enumeration position by position; what controls keep."""
+"""Counts of a corpus against enumeration; what controls keep; predictors' rows against autograd."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import theory.corpus.counts
 import theory.corpus.operators
-from tests.theory.corpus.plain import plain
+from tests.theory.corpus.test_corpus_geometry import plain
 from theory import (
     CorpusCounts,
     as_matrix,
@@ -25,7 +28,7 @@ from theory import (
 )
 from theory.corpus.sequences import nearest_in_ratio
 
-V = 5
+V = 7
 CORPORA = st.lists(st.lists(st.integers(0, V - 1), max_size=6), max_size=8).filter(
     lambda corpus: any(len(s) > 1 for s in corpus)
 )
@@ -122,3 +125,41 @@ def test_matched_tokens_are_equally_frequent_and_taken_once() -> None:
     assert found[0] == (0, 4)
     assert nearest_in_ratio(own, own, np.arange(3), 1.25) == [(0, 0), (1, 1), (2, 2)]
     assert nearest_in_ratio(own, other, np.arange(3), 1.5) == [(0, 4), (2, 0)]  # Ratios 1.34 and 1.2; no 2.9.
+
+
+DOCUMENTS = [np.random.default_rng(i).integers(0, V, size=2 + i % 6).tolist() for i in range(20)]
+BEFORE = [s[:k] for s in DOCUMENTS for k in range(1, len(s))]
+NEXT = torch.tensor([token for s in DOCUMENTS for token in s[1:]])
+EYE = torch.eye(V, dtype=torch.float64)
+LAST, AVERAGE = (
+    torch.stack([EYE[s[of]].mean(dim=0) for s in BEFORE]) for of in (slice(-1, None), slice(None))
+)
+C = as_matrix(bigram_operator(corpus_counts(DOCUMENTS, V)))
+CONTEXT = as_matrix(context_operator(DOCUMENTS, V)).T
+Matrix = npt.NDArray[np.float64]
+CASES: dict[str, tuple[torch.Tensor, int, Callable[[Matrix, Matrix], Matrix]]] = {
+    "bigram": (LAST, 0, lambda W, U: C @ U.T),
+    "readout": (LAST, 1, lambda W, U: W.T @ C),
+    "context": (AVERAGE, 0, lambda W, U: CONTEXT @ U.T),
+    "tied": (LAST, 0, lambda W, U: (C + C.T) @ W),
+}
+"""What a position shows, which of the embedding and the read-out is driven, and its drive."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_drive_is_the_predictors_rows_times_a_shared_matrix(name: str) -> None:
+    """The relative error falls as the square of the scale: logits are quadratic in it."""
+    features, which, predicted = CASES[name]
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((V, 5)), rng.standard_normal((5, V))
+    errors = []
+    for scale in (2e-2, 1e-2):
+        W, U = (torch.tensor(scale * matrix, requires_grad=True) for matrix in start)
+        logits = features @ W @ (W.T if name == "tied" else U)
+        torch.nn.functional.cross_entropy(logits, NEXT).backward()
+        gradient = (W, U)[which].grad
+        assert gradient is not None
+        expected = predicted(W.detach().numpy(), U.detach().numpy())
+        errors.append(np.linalg.norm(-gradient.numpy() - expected) / np.linalg.norm(expected))
+    assert errors[1] < 1e-3
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)

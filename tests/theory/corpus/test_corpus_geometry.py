@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.theory.corpus.plain import markov, plain
 from theory import (
     EmbMLPParameters,
     InputError,
@@ -30,6 +31,44 @@ V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)
 TRANSITIONS[1] = 0.9 * TRANSITIONS[0] + 0.1 * TRANSITIONS[1]
 TOKENS = np.arange(6)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A small corpus position by position: its counts, C, and Φ before and after its columns are centred."""
+
+    pairs: FloatArray
+    C: FloatArray
+    uncentred: FloatArray
+
+    @property
+    def context(self) -> FloatArray:
+        return self.uncentred - self.uncentred.mean(axis=0)
+
+
+def plain(sequences: Sequence[Sequence[int]], vocab_size: int) -> Plain:
+    pairs, context = np.zeros((2, vocab_size, vocab_size))
+    for sequence in sequences:
+        for k in range(1, len(sequence)):
+            average = np.bincount(sequence[:k], minlength=vocab_size) / k
+            pairs[sequence[k - 1], sequence[k]] += 1
+            context[sequence[k]] += average
+    n = pairs.sum()
+    r = pairs.sum(axis=1) / n
+    return Plain(pairs, pairs / n - r[:, None] / vocab_size, context / n)
+
+
+def markov(
+    rng: np.random.Generator, transitions: FloatArray, n: int, length: int
+) -> list[npt.NDArray[np.int64]]:
+    """Return n independent chains of one length, each from a token drawn uniformly."""
+    chains = np.empty((n, length), np.int64)
+    chains[:, 0] = rng.integers(len(transitions), size=n)
+    cumulative = transitions.cumsum(axis=1)
+    for k in range(1, length):
+        drawn = rng.random(n)[:, None] * (1 - 1e-12)
+        chains[:, k] = (cumulative[chains[:, k - 1]] <= drawn).sum(axis=1)
+    return list(chains)
 
 
 def compared(joint: FloatArray, context: FloatArray, predictor: CorpusPredictor) -> FloatArray:
@@ -54,19 +93,13 @@ def rows(
 
 def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
     """Return these rows for infinitely many chains, from the distribution of their states."""
-    start = np.full(V, 1 / V)
-    joint = np.zeros((V, V))
-    context = np.zeros((V, V))
-    occupied = [start]
-    for _ in range(length - 1):
-        occupied.append(occupied[-1] @ TRANSITIONS)
-    power = [np.eye(V)]
-    for _ in range(length):
-        power.append(power[-1] @ TRANSITIONS)
+    powers = [np.linalg.matrix_power(TRANSITIONS, k) for k in range(length + 1)]
+    occupied = [power.mean(axis=0) for power in powers]
+    joint, context = np.zeros((2, V, V))
     for k in range(1, length):
         joint += occupied[k - 1][:, None] * TRANSITIONS / (length - 1)
         for m in range(1, k + 1):
-            context += occupied[m - 1][:, None] * power[k + 1 - m] / k / (length - 1)
+            context += occupied[m - 1][:, None] * powers[k + 1 - m] / k / (length - 1)
     return compared(joint, context - context.sum(axis=1)[:, None] / V, predictor)
 
 

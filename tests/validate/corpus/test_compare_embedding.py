@@ -174,6 +174,8 @@ def files(here):
         ("model.safetensors", {"tensor": "b.wieght"}, "did you mean 'b.weight'"),
         ("model.safetensors", {"tensor": "a"}, "not a matrix of numbers"),
         (NOISE, {"tensor": "a"}, "the embedding is not a file"),
+        (torch.tensor(NOISE).to_sparse(), {}, "not a matrix of numbers"),
+        (torch.ones(V, 2, device="meta"), {}, "not a matrix of numbers"),
         (NOISE * np.nan, {}, "holds NaN"),
         (NOISE, {"bands": (5, 1)}, "bands = "),
         (NOISE, {"predictors": ()}, "predictors = "),

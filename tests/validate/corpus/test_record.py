@@ -198,14 +198,20 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(**contents))
     recorder = Recorder(model, CORPUS, every=2, tensorboard=tmp_path / "board")
     callback = recorder.lightning_callback()
-    trainer = SimpleNamespace(global_step=0, callback_metrics={})
+    trainer = SimpleNamespace(global_step=0, callback_metrics={}, is_global_zero=True)
     callback.on_train_start(trainer, model)
     for step in range(1, 6):
         trainer.global_step = step
         trainer.callback_metrics = {"train_loss": torch.tensor(float(step)), "lr": torch.tensor(0.1)}
         callback.on_train_batch_end(trainer, model, None, None, step)
     callback.on_fit_end(trainer, model)
+    trainer.global_step, trainer.is_global_zero = 6, False  # Another process has no part in the file.
+    callback.on_train_start(trainer, model)
+    callback.on_train_batch_end(trainer, model, None, None, 6)
+    recorder.at(5)
+    callback.on_fit_end(trainer, model)
     losses = {row["step"]: row.get("loss/train_loss") for row in recorder.rows}
+    assert len(losses) == len(recorder.rows)
     assert losses == {0: None, 2: 2.0, 4: 4.0, 5: 5.0}
     assert len(written) == sum(map(len, recorder.rows))
     for name, value, step in written:

@@ -17,8 +17,9 @@ from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
+from validate.judge.flow import Level
 from validate.judge.stats import over_seeds
-from validate.report.figures import draw_errors
+from validate.report.figures import draw_errors, draw_flows
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,16 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded
             ends = corners[corners[:, 0] == x][:, 1]
             assert (ends.min(), ends.max()) == pytest.approx((low[x], high[x]))
     assert ("interval" in marks_text([panel])) is shaded
+
+
+@pytest.mark.parametrize(("epochs", "ticks"), [((0, 2, 4, 6), [0, 6]), ((0, 1, 50, 200), [0, 1, 10, 100])])
+def test_an_axis_of_epochs_has_more_than_its_zero(epochs, ticks):
+    """A few epochs evaluated seldom have no power of ten between the first and the last."""
+    curve = Curve(epochs, np.ones((1, len(epochs))), Look("red"))
+    ax = Curves("title", {"mean": curve}, "epoch", "y", "symlog").plot().ax_
+    assert ax is not None
+    assert ax.get_xticks().tolist() == ticks
+    assert [text.get_text() for text in ax.get_xticklabels()] == list(map(str, ticks))
 
 
 def test_a_map_has_its_values_where_their_names_are():
@@ -179,6 +190,15 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
         for name in names:
             shown = dict(zip(lines[name].get_xdata(), lines[name].get_ydata(), strict=True))
             assert shown == pytest.approx({e: wanted[group, name, e] for e in (2, 9)})
+
+
+def test_the_numbers_of_the_flow_name_their_setting(small):
+    pairs = np.array([theory.off_diagonal(m) for m in small.cosines(small.task.anchors, 9)])
+    names = ("AdamW flow", "P^s - u")
+    level = Level(0.5, pairs, dict.fromkeys(names, pairs), dict.fromkeys(names, 1.0))
+    (sheet,) = draw_flows([small], {small.label: [level]})
+    (line,) = sheet.summary()
+    assert line.startswith(f"{small.label}, training accuracy 0.5; P^s - u: slope 1.00")
 
 
 @pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sim import ModelSection, train
+from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
 from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
@@ -19,6 +20,8 @@ from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
+from validate.figures.runs import about
+from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
 from validate.report.figures import paper_figures
 
@@ -77,6 +80,12 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
     lines = [list(panel.curves) for panel in rows[-1].panels if isinstance(panel, Curves)]
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
+
+
+def test_learning_rates_of_two_models_are_not_compared():
+    runs = [synthetic.make_observations(), synthetic.make_observations("no-norm", learning_rate=1e-3)]
+    with pytest.raises(InputError, match="differ in more than γ and learning rate"):
+        FIGURES[17].sheet(runs)
 
 
 def test_a_single_singular_value_stands_out():
@@ -141,6 +150,25 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names():
     assert sheet.rows[0].title.startswith("A  Singular values, outside the layers; own, ")
     assert all(row.panels for row in sheet.rows)
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
+
+
+def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs():
+    run = synthetic.make_observations("emb-mlp", task=synthetic.RANGES)
+    own = replace(run, config=run.config.model_copy(update={"model": Own()}))
+    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*synthetic.several_language(), own]).rows[-1].title
+
+
+def test_each_task_of_a_network_has_its_own_row():
+    tasks = [synthetic.MEMORIES | {"vocab_size": size} for size in (80, 90)]
+    runs = [synthetic.make_observations("emb-mlp", task=task) for task in tasks]
+    assert len(FIGURES[8].sheet(runs).rows) == 2
+
+
+def test_the_footnote_has_the_width_of_the_one_layer_model():
+    """It is that of the vocabulary, and no key of the model."""
+    run = synthetic.make_observations()
+    one = replace(run, config=run.config.model_copy(update={"model": OneLayerConfig()}))
+    assert f"d_m {run.task.vocab_size} (printed: 200)" in about(group_runs([one]))
 
 
 def test_matrices_that_are_left_out_are_counted():

@@ -125,6 +125,13 @@ reason = "a tenth of the table"
         ("settings =", "setting =", "claim 90 = 'setting': unknown key; did you mean 'settings'"),
         ('settings = ["MLP"]', "", "measure = 'spike': needs runs"),
         ("spike", "spyke", "measure = 'spyke': unknown measure"),
+        ('measure = "spike"', "", "claim 90, endpoint = 'measure': a key that is missing"),
+        ('name = "memory stays empty"', "", "claim 90 = 'name': a key that is missing"),
+        ("<= 0.1", "=< 0.1", "holds = '=< 0.1': not a threshold"),
+        ("<= 0.1", "<=0.1", "holds = '<=0.1': not a threshold"),
+        ("<= 0.1", "within 0.1", "holds = 'within 0.1': not a threshold"),
+        ("reason", 'range = "shares"\nreason', "range = 'shares': unknown range; did you mean 'share'"),
+        ("reason", 'step = "tables"\nreason', "step = 'tables': unknown step; did you mean 'table'"),
     ],
 )
 def test_a_mistake_in_a_claim_s_file_is_named(right, wrong, told, tmp_path):

@@ -122,6 +122,10 @@ def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     assert outcome.estimate.mean == pytest.approx(2.0)
 
 
+def test_a_condition_within_no_margin_can_be_shown():
+    assert condition([1.0], 0.3, relation="within").asked == "within 0 of 0.3"
+
+
 def test_runs_that_are_missing_are_named():
     def find(needs):
         raise MissingRunsError(f"no runs of {needs.study}")

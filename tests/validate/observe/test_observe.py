@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.sim.plain_transformer import plain_forward
+from tests.sim.test_forward import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
 from validate.observe import draw_probe, kept, observe

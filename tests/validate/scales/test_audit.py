@@ -126,9 +126,13 @@ class Named(nn.Module):
         return out
 
 
-def test_root_mean_square_norms_and_inputs_given_by_name_are_seen():
-    norm = nn.RMSNorm(8, eps=1.0)
-    module = nn.Sequential(nn.Linear(8, 8), norm)
+class T5LayerNorm(nn.RMSNorm):
+    """As transformers names its own, which removes no mean."""
+
+
+@pytest.mark.parametrize("norm", [nn.RMSNorm, T5LayerNorm])
+def test_root_mean_square_norms_and_inputs_given_by_name_are_seen(norm):
+    module = nn.Sequential(nn.Linear(8, 8), norm(8, eps=1.0))
     nn.init.zeros_(module[0].weight)
     nn.init.constant_(module[0].bias, 2.0)
     (found,) = audit(module, inputs=torch.ones(3, 8)).norms

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from sim.config.language import CorpusSource, LanguageTask, Layout, Unit, corpus_name
+import sim
+import validate
+from sim.config.language import CorpusSource, Layout, Unit, corpus_name
 from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
-from sim.config.run import RunConfig, make_run_config
+from sim.config.run import make_run_config
 from theory import InputError
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
 from validate.terminal.tables import print_json, print_table, say, tell
-
-if TYPE_CHECKING:
-    from validate.corpus.comparison import LanguageComparison
 
 PRESETS = (*(name for name in preset_names() if name.startswith("language-")), "paper-gpt2")
 QUESTIONS = "questions.txt"
@@ -73,18 +73,21 @@ class Train(TrainingOptions):
 
 def train(options: Train) -> int:
     """Train, each file a corpus, and say where the runs are."""
-    from sim.data.language import make_language_task
     from sim.runs.folder import planned_in
     from validate.training import train_with_progress
 
-    task = make_language_task(
+    base = load_preset(options.preset)
+    if kind_of(base["model"]) != "gpt2":
+        remedy = f"choose from {', '.join(PRESETS)}"
+        raise InputError("preset", options.preset, "trains no language model", remedy)
+    task = sim.make_language_task(
         [_source(file, options.field, options.documents) for file in options.files],
-        tokenizer="" if options.tokenizer is None else str(options.tokenizer),
+        tokenizer=str(options.tokenizer or ""),
         length=options.context,
         n_sequences=options.sequences,
         **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
     )
-    config = _configuration(task, options.preset, nested(options.keys))
+    config = make_run_config(merge(base, nested(options.keys)) | {"task": task.model_dump(mode="json")})
     planned = planned_in(options.out, config.members())
     train_with_progress(planned, options.execution())
     print_runs(planned, options.out, options.import_first, as_json=options.as_json)
@@ -96,13 +99,6 @@ def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") 
 
     name, fields = corpus_name(str(file)), fields or fields_of(file)
     return CorpusSource(name=name, files=(str(file),), fields=fields, documents=unit)
-
-
-def _configuration(task: LanguageTask, preset: str, over: dict[str, Any]) -> RunConfig:
-    base = load_preset(preset)
-    if kind_of(base["model"]) != "gpt2":
-        raise InputError("preset", preset, "trains no language model", f"choose from {', '.join(PRESETS)}")
-    return make_run_config(merge(base, over) | {"task": task.model_dump(mode="json")})
 
 
 class Compare(CommandOptions):
@@ -126,19 +122,18 @@ class Compare(CommandOptions):
 def compare(options: Compare) -> int:
     """Compare, print, and write the page if asked to."""
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
-    from validate.judge.groups import group_runs
+    from validate.corpus.comparison import FILES, FOLDERS
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    comparison = LanguageComparison.of(group_runs(options.runs))
-    return tell_and_write(comparison, options.out, as_json=options.as_json)
+    return _judge(options.runs, options.out, as_json=options.as_json)
 
 
-def tell_and_write(comparison: LanguageComparison, out: Path | None, *, as_json: bool) -> int:
-    """Print a comparison, write it if there is a folder for it, and return the exit code."""
-    from validate.corpus.comparison import NOT_LEARNED
+def _judge(runs: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
+    """Compare runs, print what is found, write it if there is a folder for it, and return the exit code."""
+    from validate.corpus.comparison import NOT_LEARNED, LanguageComparison
 
+    comparison = LanguageComparison.of(validate.group_runs(runs))
     if out is not None:
         comparison.write(out)
     if as_json:
@@ -175,13 +170,10 @@ class Demo(TrainingOptions):
 
 def demo(options: Demo) -> int:
     """Write the texts, train, compare, judge."""
-    from sim import prontoqa_questions, toy_facts
-    from sim.data.language import make_language_task
     from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
     from sim.training.launch import check_machine
-    from validate.corpus.comparison import FILES, FOLDERS, LanguageComparison
-    from validate.judge.groups import group_runs
+    from validate.corpus.comparison import FILES, FOLDERS
     from validate.training import train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file
@@ -189,7 +181,7 @@ def demo(options: Demo) -> int:
     check_machine(execution)
     if other is not None:
         try:
-            n = make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
+            n = sim.make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
         except InputError as error:
             if error.argument != "fields":
                 raise
@@ -199,13 +191,13 @@ def demo(options: Demo) -> int:
             problem = f"has {n} sequences of {CONTEXT} tokens"
             raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")
     folder.check((*FILES, QUESTIONS, TOY), FOLDERS)
-    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in prontoqa_questions(TEXTS)) + "\n")
-    other = other or folder.write(TOY, "\n\n".join(toy_facts(TEXTS)) + "\n")
+    questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in sim.prontoqa_questions(TEXTS)) + "\n")
+    other = other or folder.write(TOY, "\n\n".join(sim.toy_facts(TEXTS)) + "\n")
     corpora = [_source(questions), _source(other)]
-    n = min(SEQUENCES, make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
-    task = make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    planned = planned_in(options.out, _configuration(task, "language-demo", {}).members())
+    n = min(SEQUENCES, sim.make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
+    task = sim.make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
+    config = make_run_config(load_preset("language-demo") | {"task": task.model_dump(mode="json")})
+    planned = planned_in(options.out, config.members())
     train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")
-    comparison = LanguageComparison.of(group_runs(list(planned)))
-    return tell_and_write(comparison, options.out, as_json=options.as_json)
+    return _judge(list(planned), options.out, as_json=options.as_json)

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import sim
+import validate
 from sim.config.language import Unit
 from theory import InputError
 from theory.reading import as_path, is_file
@@ -28,14 +30,13 @@ class TextOptions(CommandOptions):
 
     def texts(self) -> Iterator[str]:
         """Return the documents of the files, one after the other, and show how far the reading is."""
-        from sim.data.text import read_documents
         from validate.terminal.progress import progress
 
         total = sum(path.stat().st_size for path in self.files if is_file(path))
         with progress("reading MiB", -(-total // 2**20)) as advance:
             read = 0  # Bytes, roughly: Parquet is compressed.
             for path in self.files:
-                for document in read_documents(path, fields=self.field, unit=self.documents):
+                for document in sim.read_documents(path, fields=self.field, unit=self.documents):
                     yield document
                     before, read = read, min(read + len(document), total)
                     for _ in range(read // 2**20 - before // 2**20):
@@ -71,15 +72,13 @@ class Predict(TextOptions):
 
 def predict(options: Predict) -> int:
     """Predict, print, and write if asked to."""
-    from sim.data.corpus import build_corpus
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.prediction import CorpusPrediction
 
     if options.out is not None:
         OutputFolder(options.out).check(("prediction.json", "prediction.html"), ("figures",))
     how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
-    prediction = CorpusPrediction.of(
-        build_corpus(options.texts(), **how),
+    prediction = validate.CorpusPrediction.of(
+        sim.build_corpus(options.texts(), **how),
         words=options.tokens,
         top=options.top,
         predictor=options.predictor,
@@ -139,12 +138,9 @@ def embedding(options: Embedding) -> int:
     if (options.checkpoint is None) == (not options.checkpoints):
         problem = "needs either --checkpoint or --checkpoints"
         raise InputError("command", "anchorflow corpus embedding", problem, "see --help")
-    from sim.data.corpus import build_corpus
     from sim.runs.files import json_text
     from sim.runs.outputs import OutputFolder
     from validate.corpus.checkpoint import Checkpoint
-    from validate.corpus.embedding import compare_embedding
-    from validate.corpus.series import compare_series
 
     if options.checkpoint is not None:
         if options.out is not None:
@@ -162,7 +158,7 @@ def embedding(options: Embedding) -> int:
     # A checkpoint that cannot be read is said at once, before a long text is read.
     first, *_ = [Checkpoint(path) for path in revisions]
     matrix = first.matrix(options.tensor)
-    corpus = build_corpus(options.texts(), tokenizer=options.tokenizer)
+    corpus = sim.build_corpus(options.texts(), tokenizer=options.tokenizer)
     settings: dict[str, Any] = {
         "tokens": [corpus.token(word) for word in options.tokens],
         **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
@@ -170,12 +166,12 @@ def embedding(options: Embedding) -> int:
     warnings: tuple[str, ...] = ()
     if options.checkpoint is not None:
         predictors = options.predictor or ("tied", "bigram")
-        compared = compare_embedding(matrix, corpus, predictors=predictors, **settings)
+        compared = validate.compare_embedding(matrix, corpus, predictors=predictors, **settings)
         source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
         table, data = compared.table(), source | compared.to_json()
     else:
         settings |= {"tensor": options.tensor, "predictors": options.predictor}
-        series = compare_series(revisions, corpus, **settings)
+        series = validate.compare_series(revisions, corpus, **settings)
         table, data, warnings = series.table(), series.to_json(), series.warnings
         if folder is not None:
             from validate.report.figures import write_figures

@@ -26,7 +26,6 @@ class Curve:
     x : array_like, shape (n,)
     seeds : ndarray, shape (n_seeds, n)
         One row a seed, NaN where undefined; a single row for a prediction that is the same for all.
-    look : Look
     within : tuple of float
         The values that the measure can take; the interval is cut to them.
     spread : ndarray, shape (n,), optional
@@ -54,10 +53,8 @@ class Curves(BasePanel):
 
     Attributes
     ----------
-    title : str
     curves : dict of Curve
         By the name in the legend; one that begins with "_" stays out of it.
-    xlabel, ylabel : str
     xscale, yscale : str
         "linear", "log", or "symlog", which is linear below the smallest positive x.
     ylim : tuple, optional
@@ -113,7 +110,8 @@ class Curves(BasePanel):
             least, most = float(every[every > 0].min()), float(every.max())
             ax.set_xscale("symlog", linthresh=least, linscale=0.4)
             decades = 10.0 ** np.arange(np.ceil(np.log10(least)), np.floor(np.log10(most)) + 1)
-            ax.set_xticks([0.0, *decades], [f"{tick:g}" for tick in (0, *decades)])
+            ticks = [0.0, *(decades if decades.size else [most])]
+            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.set_xlim(0, most)
         elif self.xscale == "log":
             ax.set_xscale("log")
@@ -152,7 +150,7 @@ class Curves(BasePanel):
 def numbers_at(curves: Mapping[str, Curve], x: str) -> str:
     """Return the values of some curves in words: "ΔL at γ = 0.3: 0.1 [0.0, 0.2]; ..."."""
     return "; ".join(
-        f"{name.replace('$', '')} at {x} {at:g}: {seeds_text(seeds, curve.within)}"
+        f"{name} at {x} {at:g}: {seeds_text(seeds, curve.within)}"
         for name, curve in curves.items()
         for at, seeds in zip(np.asarray(curve.x), curve.seeds.T, strict=True)
     )

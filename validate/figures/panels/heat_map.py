@@ -29,7 +29,6 @@ class HeatMap(BasePanel):
 
     Attributes
     ----------
-    title : str
     x, y : (str, sequence)
         Each axis: its name and its values.
     values : ndarray, shape (len of y, len of x)
@@ -56,10 +55,6 @@ class HeatMap(BasePanel):
     frames: Sequence[tuple[int, int, int]] = ()
     matrix: bool = False
 
-    @property
-    def square(self) -> bool:  # type: ignore[override]
-        return self.matrix
-
     def draw(self, ax: Axes) -> None:
         ends = self.limits or (None, None)
         signed = min(float(np.nanmin(self.values, initial=0.0)), ends[0] or 0.0) < 0
@@ -82,10 +77,9 @@ class HeatMap(BasePanel):
             texts = [f"{v:g}" if isinstance(v := values[i], float) else str(v) for i in places]
             axis.set_ticks(places, texts, rotation=90 if words and axis is ax.xaxis else 0)
             axis.set_label_text(name)
-        edges: dict[str, Any] = {"facecolor": "none", "linewidth": 0}
         for row, column in np.argwhere(self.hatched).tolist() if self.hatched is not None else []:
-            corner = (column - 0.5, row - 0.5)
-            ax.add_patch(Rectangle(corner, 1, 1, edgecolor="0.6", hatch="////", **edges))
+            at = (column - 0.5, row - 0.5)
+            ax.add_patch(Rectangle(at, 1, 1, edgecolor="0.6", facecolor="none", linewidth=0, hatch="////"))
         for row, first, last in self.frames:
             ax.add_patch(Rectangle((first - 0.5, row - 0.5), last - first + 1, 1, fill=False, edgecolor="w"))
         written = not self.matrix and self.values.size <= _MOST_NUMBERS

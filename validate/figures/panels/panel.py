@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,8 @@ class BasePanel:
 
     Attributes
     ----------
-    title : str
     numbers : str
         Its main numbers as a line of text, or nothing.
-    square : bool
-        Whether it is as high as it is wide.
     ax_, lines_, image_ : Axes, dict, AxesImage
         What was drawn: the axes, the artists by name, and the image that a colour bar explains.
     marks_ : set of (str, str)
@@ -44,7 +41,6 @@ class BasePanel:
     lines_: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     image_: Any = field(default=None, repr=False, kw_only=True)
     marks_: set[tuple[str, str]] = field(default_factory=set, repr=False, kw_only=True)
-    square: ClassVar[bool] = False
 
     @styled
     def plot(self, ax: Axes | None = None) -> Self:
@@ -79,7 +75,8 @@ def marks_text(panels: Iterable[BasePanel]) -> str:
 
 def seeds_text(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> str:
     """Return a mean over seeds with its interval, or with each of two: "0.3 [0.1, 0.5]", "0.3 (0.2, 0.4)"."""
-    known = [float(x) for x in np.ravel(np.asarray(values, np.float64)) if np.isfinite(x)]
+    array = np.asarray(values, np.float64)
+    known = array[np.isfinite(array)].tolist()
     if 1 < len(known) < FEW:
         return f"{number(float(np.mean(known)))} ({', '.join(map(number, known))})"
     return str(over_seeds(known, within))
@@ -116,10 +113,8 @@ class Points(BasePanel):
 
     Attributes
     ----------
-    title : str
     groups : dict of Group
         By the name in the legend; one that begins with "_" stays out of it.
-    xlabel, ylabel : str
     limits : (float, float), optional
         The ends of both axes, which then are alike, with a line where both are equal.
     """

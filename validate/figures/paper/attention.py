@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import predict_value_growth
-from validate.figures import runs
-from validate.figures.panels.curves import Curve, Curves, numbers_at
-from validate.figures.panels.heat_map import HeatMap
+from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, runs
+from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
-from validate.figures.sheet import PanelRow, Sheet, letter
-from validate.figures.style import OBSERVED, PALETTE, ZERO, Look, sequential
+from validate.figures.sheet import letter
+from validate.figures.style import OBSERVED, PALETTE, ZERO, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE, SHARE, number
 from validate.observe import Observations
+from validate.observe.observables import LEMMA1_EPSILONS
 from validate.predict.predictors import predicted_average_share
 
 AVERAGE = 0.1
@@ -83,8 +83,8 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
         for i, s in enumerate(runs.large_scales(every))
     ]
     of = "" if len(own) == len(every) else f", {runs.model_name(small)}"
-    curves = [_average_over_gamma(own, [0, *shown], place) for place in (None, 0)]
-    rows.append(PanelRow(f"{letter(len(rows))}  Distance from the average over γ{of}", curves))
+    title = f"{letter(len(rows))}  Distance from the average over γ{of}"
+    rows.append(PanelRow(title, _average_over_gamma(own, [0, *shown])))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i. "
@@ -130,67 +130,58 @@ def attention_lines(setting: Setting, epoch: int) -> Curves:
     return Curves(title, curves, x, y, ylim=(0, 1.03), levels=levels, whole=True)
 
 
-def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int], place: int | None) -> Curves:
-    r"""Return how near the first attention is to the average over γ: its largest \|A_ij − 1/i\|.
+def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Curves]:
+    """Return over γ how far the first attention is from 1/i, and the share of its entries near 1/i.
 
-    With the ``place`` of an ε in ``LEMMA1_EPSILONS``, the share of entries within ε of 1/i, beside the share
-    that Lemma 1 predicts at initialisation.
+    Lemma 1 predicts that share at initialisation.
     """
-    from validate.observe.observables import LEMMA1_EPSILONS
-
     gammas = np.array([s.init_rate for s in settings])
-    curves, name = {}, "first_attention_error" if place is None else "lemma1_share"
+    errors, shares = dict[str, Curve](), dict[str, Curve]()
     for epoch, colour in zip(epochs, PALETTE, strict=False):
-        nearest = [s.nearest(epoch) for s in settings]  # A run that ended sooner has others.
-        each = [s.array(name, e) for s, e in zip(settings, nearest, strict=True)]
-        each = each if place is None else [values[:, place] for values in each]
-        when = " or ".join(map(str, sorted(set(nearest))))
-        curves[f"epoch {when}"] = Curve(gammas, runs.over_settings(each), Look(colour, "o"), SHARE)
-    what, ylim, scale = "max |$A_{ij}$ − 1/i|", None, "log"
-    if place is not None:
-        what, ylim = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[place]:g}", (-0.03, 1.03)
-        scale = "linear"
-    numbers = f"{what.replace('$', '')}: {numbers_at(curves, 'γ =')}"
-    if place is not None:
-        lemma = [predicted_average_share(s.config, LEMMA1_EPSILONS[place]) for s in settings]
-        curves["Lemma 1, epoch 0"] = Curve(gammas, np.array([lemma]), Look("black", "x", ":"))
-    x = "initialisation rate γ"
-    return Curves("", curves, x, what, yscale=scale, ylim=ylim, bars=True, numbers=numbers)
+        nearest = [(s, s.nearest(epoch)) for s in settings]  # A run that ended sooner has others.
+        name = f"epoch {' or '.join(map(str, sorted({e for _, e in nearest})))}"
+        error = runs.over_settings([s.array("first_attention_error", e) for s, e in nearest])
+        share = runs.over_settings([s.array("lemma1_share", e)[:, 0] for s, e in nearest])
+        errors[name] = Curve(gammas, error, Look(colour, "o"), SHARE)
+        shares[name] = Curve(gammas, share, Look(colour, "o"), SHARE)
+    lemma = np.array([[predicted_average_share(s.config, LEMMA1_EPSILONS[0]) for s in settings]])
+    beside = {"Lemma 1, epoch 0": Curve(gammas, lemma, Look("black", "x", ":"))}
+    x, error_name = "initialisation rate γ", "max |$A_{ij}$ − 1/i|"
+    share_name = f"share of |$A_{{ij}}$ − 1/i| ≤ {LEMMA1_EPSILONS[0]:g}"
+    told = f"{error_name}: {numbers_at(errors, 'γ =')}", f"{share_name}: {numbers_at(shares, 'γ =')}"
+    return [
+        Curves("", errors, x, error_name, yscale="log", bars=True, numbers=told[0]),
+        Curves("", shares | beside, x, share_name, ylim=(-0.03, 1.03), bars=True, numbers=told[1]),
+    ]
 
 
 def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
     """Return the cosine of every anchor with the top left singular vector of W_V, beside Theorem 2's."""
-    task = setting.task
-    kinds = {"memory anchors": task.memory_anchors, "reasoning anchors": task.reasoning_anchors}
-    anchors = [s for own in kinds.values() for s in own]
-    x = np.arange(len(anchors))
+    task, n = setting.task, len(setting.task.memory_anchors)
+    anchors = [*task.memory_anchors, *task.reasoning_anchors]
+    x, both = np.arange(len(anchors)), 0 < n < len(anchors)
     curves = {}
-    if all(kinds.values()):
+    if both:
         for reference, name, look in (
             ("uniform", "Theorem 2, u", Look(PALETTE[0], "o", "", hollow=True)),
             ("marginal", r"Theorem 2, $\bar P$", Look(PALETTE[1], "s", "", hollow=True)),
         ):
             growth = predict_value_growth(task, reference=reference, held_out=True)  # type: ignore[arg-type]
             curves[name] = Curve(x, growth.alignment[anchors][None], look)
-    place = {s: i for i, s in enumerate(setting.runs[0].tokens)}
-    seen = setting.array("wv_direction", epoch)
-    observed = Look(OBSERVED.colour, "o", "")
-    curves["training"] = Curve(x, seen[:, [place[s] for s in anchors]], observed, COSINE)
-    told = [
-        f"{kind} {seeds_text(np.abs(seen[:, [place[s] for s in own]]).mean(axis=1), SHARE)}"
-        for kind, own in kinds.items()
-        if own
-    ]
+    seen = setting.array("wv_direction", epoch)[:, [task.anchors.index(s) for s in anchors]]
+    curves["training"] = Curve(x, seen, Look(OBSERVED.colour, "o", ""), COSINE)
+    kinds = {kind: own for kind, own in (("memory", seen[:, :n]), ("reasoning", seen[:, n:])) if own.size}
+    told = [f"{kind} anchors {seeds_text(np.abs(own).mean(axis=1), SHARE)}" for kind, own in kinds.items()]
     step = max(1, len(anchors) // 10)
     return Curves(
         title,
         curves,
-        f"{' | '.join(kind.split()[0] for kind, own in kinds.items() if own)} anchors",
+        f"{' | '.join(kinds)} anchors",
         "cosine with $v_1(W_V)$",
         ylim=(-1.15, 1.15),
         levels=ZERO,
-        xticks=([int(i) for i in x[::step]], [str(s) for s in anchors[::step]]),
-        divide=len(task.memory_anchors) - 0.5 if all(kinds.values()) else None,
+        xticks=(x[::step].tolist(), [str(s) for s in anchors[::step]]),
+        divide=n - 0.5 if both else None,
         bars=True,
         numbers=f"{title}: mean |cosine| with the top direction of W_V, {', '.join(told)}",
     )

@@ -7,27 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import PrincipalComponents, cosine_matrix, eq14_embedding, off_diagonal, principal_components
-from validate.figures import runs
-from validate.figures.embedding import (
-    BAR,
-    EQ14,
-    FROZEN,
-    SAMPLE,
-    components_map,
-    cosine_rows,
-    label_curves,
-    mapping_groups,
-    observed_maps,
-    predicted_maps,
-    predictions,
-    reasoning_group,
-    token_map,
-)
-from validate.figures.panels.curves import Curves
-from validate.figures.panels.heat_map import cosine_map
+from validate.figures import Curves, PanelRow, Sheet, cosine_map, embedding, label_curves, runs, token_map
+from validate.figures.embedding import BAR, components_map, observed_maps, predicted_maps
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
-from validate.figures.sheet import PanelRow, Sheet, in_rows, letter
+from validate.figures.sheet import in_rows, letter
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import COSINE
@@ -47,8 +31,8 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     run's own label counts, and of the late direction of the frozen flow with its own initial weights.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.EMB_MLP, "Fig. 4 is about the Emb-MLP"))
-    names = (UNIFORM, MARGINAL, SAMPLE, FROZEN)
-    epochs, groups = runs.shown_epochs(setting), mapping_groups(setting.task)
+    names = (UNIFORM, MARGINAL, embedding.SAMPLE, embedding.FROZEN)
+    epochs, groups = runs.shown_epochs(setting), embedding.mapping_groups(setting.task)
     rows = []
     for name, tokens in groups.items():
         seen = [cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e)) for e in epochs]
@@ -58,7 +42,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
     rules = [m.name for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
-        middle = _middle_rows(setting, reasoning_group(setting.task), epochs, names)
+        middle = _middle_rows(setting, embedding.reasoning_group(setting.task), epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "
@@ -75,8 +59,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     The width of 12 in eq. 14 is the paper's and not the one that follows from the label distribution.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
-    epochs, tokens = runs.shown_epochs(setting), reasoning_group(setting.task)
-    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, EQ14))
+    epochs, tokens = runs.shown_epochs(setting), embedding.reasoning_group(setting.task)
+    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, embedding.EQ14))
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
     rows = [
         PanelRow("A  Training", observed_maps(setting, epochs), BAR),
@@ -101,8 +85,8 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 9 is about the Transformer and the Emb-MLP"
     transformers = runs.of_kind(observations, runs.ATTENTION)
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
-    tokens, epoch = reasoning_group(setting.task), runs.shown_epochs(setting)[0]
-    panels = cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, EQ14))
+    tokens, epoch = embedding.reasoning_group(setting.task), runs.shown_epochs(setting)[0]
+    panels = embedding.cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, embedding.EQ14))
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
     name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
     rows = in_rows(panels, columns, f"Reasoning anchors, {name}")
@@ -154,7 +138,7 @@ def _middle_rows(
 ) -> list[Curves]:
     """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
     middle = (len(tokens) - 1) // 2
-    return [cosine_rows(setting, tokens, e, names, f", epoch {e}")[middle] for e in epochs]
+    return [embedding.cosine_rows(setting, tokens, e, names, f", epoch {e}")[middle] for e in epochs]
 
 
 def _memory_anchors(setting: Setting) -> str:
@@ -162,7 +146,7 @@ def _memory_anchors(setting: Setting) -> str:
     tokens: Tokens = setting.task.memory_anchors
     if len(tokens) < 2:
         return ""
-    predicted = off_diagonal(predictions(setting, tokens)[UNIFORM][0]).mean()
+    predicted = off_diagonal(embedding.predictions(setting, tokens)[UNIFORM][0]).mean()
     seen = []
     for epoch in runs.shown_epochs(setting):
         means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
@@ -172,10 +156,10 @@ def _memory_anchors(setting: Setting) -> str:
 
 def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[BasePanel]:
     task, keys = setting.task, setting.task.keys
-    embedding = eq14_embedding(task, tokens)
-    theory = principal_components(embedding)
+    eq14 = eq14_embedding(task, tokens)
+    theory = principal_components(eq14)
     panels: list[BasePanel] = [
-        cosine_map("eq. 14, width 12", tokens, cosine_matrix(embedding)[None]),
+        cosine_map("eq. 14, width 12", tokens, cosine_matrix(eq14)[None]),
         components_map("eq. 14", tokens, theory),
     ]
     if setting.has("pca_anchors") and tokens == task.reasoning_anchors:

@@ -8,13 +8,11 @@ from itertools import cycle
 import numpy as np
 
 from theory import InputError, Lookup, Mapping, Task, Window, label_distribution
-from validate.figures.learning import accuracy_curves
-from validate.figures.panels.curves import Curve, Curves
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, group_runs
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import paper_figure
-from validate.figures.runs import KINDS, about, model_name, of_kind
-from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import PALETTE, Look
+from validate.figures.runs import about, model_name, span
+from validate.figures.style import PALETTE
 from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, number
 from validate.observe import Observations
@@ -29,10 +27,13 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
 
     Of each network the longest runs of A are shown. The mass inside its range stands above each panel of B.
     """
-    tables = [o for o in observations if sum(m.is_table for m in o.task.mappings) > 1]
+    # A language model's task has no mappings.
+    known = [o for o in observations if isinstance(o.config.task, Task)]
+    tables = [o for o in known if sum(m.is_table for m in o.task.mappings) > 1]
     windows = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]
-    ranges = of_kind([o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)], KINDS)
-    compared = _longest(of_kind(windows, KINDS))
+    lookups = [o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)]
+    compared = _longest(group_runs(windows)) if windows else []
+    ranges = group_runs(lookups) if lookups else []
     rows = [_mapping_curves(setting) for setting in compared]
     for setting in ranges:
         epoch, name = _early(setting), model_name(setting, rate=True)
@@ -52,10 +53,10 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
 
 
 def _longest(settings: Sequence[Setting]) -> list[Setting]:
-    """Return of each network and γ the setting with the longest runs: shorter ones fit less of the tables."""
+    """Return of each network, γ and task the setting with the longest runs: others fit less of the tables."""
     by_length = sorted(settings, key=lambda setting: setting.runs[0].config.training.epochs)
-    last = {model_name(setting, rate=True): setting for setting in by_length}
-    return [setting for setting in settings if setting is last[model_name(setting, rate=True)]]
+    last = {(model_name(setting, rate=True), setting.task): setting for setting in by_length}
+    return [setting for setting in settings if any(setting is longest for longest in last.values())]
 
 
 def _mapping_curves(setting: Setting) -> PanelRow:
@@ -104,9 +105,7 @@ def label_words(task: Task, mapping: Mapping) -> str:
     """Return a memory mapping's labels in words: "labels 30 to 49", "labels within 40 of the key"."""
     rule, domain = mapping.rule, task.domain(mapping)
     if isinstance(rule, Window):
-        widths = domain.totals(domain.anchors)
-        within = " to ".join(str(w) for w in dict.fromkeys((int(widths.min()), int(widths.max()))))
-        return f"labels within {within} of the key"
+        return f"labels within {span(domain.totals(domain.anchors).tolist())} of the key"
     if isinstance(rule, Lookup) and rule.low is None:
         return f"labels uniform on all {len(task.keys)} keys"
     labels = task.label_range(mapping)

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.heat_map import HeatMap
+from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.attention import spread_out
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.runs import ATTENTION, about, model_name, of_kind, shown_epochs, small_scale
-from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import OBSERVED, Look, sequential
+from validate.figures.style import OBSERVED, sequential
 from validate.judge.condition import SMALL
 from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, number

@@ -10,13 +10,13 @@ import numpy as np
 
 from sim.config.model import EmbMLPConfig
 from theory import InputError, Task
-from validate.figures import runs
-from validate.figures.learning import accuracy_curves, level_text, unlearned_levels
-from validate.figures.panels.curves import Curve, Curves, numbers_at
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
+from validate.figures.learning import level_text, unlearned_levels
+from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
-from validate.figures.sheet import PanelRow, Sheet, letter
-from validate.figures.style import MARKERS, PARTS, Look, sequential
+from validate.figures.sheet import letter
+from validate.figures.style import MARKERS, PARTS, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
 from validate.judge.measures.learning_times import PARTS as NAMES
@@ -40,9 +40,8 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     theory predicts for the Emb-MLP without any run, where they are kept.
     """
     needs = "Fig. 3 is about the Transformer and the Emb-MLP"
-    runs.of_kind(observations, runs.ATTENTION + runs.EMB_MLP, needs)
     transformer = runs.of_kind(observations, runs.ATTENTION)
-    emb_mlp = runs.of_kind(observations, runs.EMB_MLP)
+    emb_mlp = runs.of_kind(observations, runs.EMB_MLP, "" if transformer else needs)
     rows, parts = [], []
     if transformer:
         name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
@@ -75,7 +74,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     settings = runs.of_kind(observations, runs.ATTENTION, needs, norm="none")
     title = "Transformer without layer norm"
     rows = [
-        _row(f"A  {title}: loss", settings, "loss", legend=False, log=True, each=True),
+        _row(f"A  {title}: loss", settings, "loss", legend=False, each=True),
         _row(f"B  {title}: accuracy", settings, "accuracy", each=True),
     ]
     caption = (
@@ -95,18 +94,18 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     rates = sorted({_peak(s) for s in settings})
     gammas = sorted({s.init_rate for s in settings})
     by_rate = {(s.init_rate, _peak(s)): s for s in settings}
-    if len(by_rate) < len(settings):
+    models = {s.config.model_dump_json(include={"model", "task"}) for s in settings}
+    if len(by_rate) < len(settings) or len(models) > 1:
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
-    rows = [
-        PanelRow(
-            f"{letter(i)}  γ = {gamma:g}: loss",
-            [_at_rate(by_rate.get((gamma, rate)), rate) for rate in rates],
-            legend=gamma == gammas[-1],
-            share_y="loss",
-        )
-        for i, gamma in enumerate(gammas)
-    ]
+    rows = []
+    for i, gamma in enumerate(gammas):
+        panels: list[BasePanel] = []
+        for rate in rates:
+            own, title = by_rate.get((gamma, rate)), f"rate {rate:g}"
+            panels.append(_panel(own, "loss", title, each=True) if own else NoRuns(title))
+        title, last = f"{letter(i)}  γ = {gamma:g}: loss", gamma == gammas[-1]
+        rows.append(PanelRow(title, panels, legend=last, share_y="loss"))
     have = settings[0].runs[0].metrics[0]["loss"]
     spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
     title = f"{letter(len(gammas))}  Largest rise of the loss above its lowest value before"
@@ -125,27 +124,22 @@ def _row(
     measure: Literal["loss", "accuracy"],
     *,
     legend: bool = True,
-    log: bool = False,
     each: bool = False,
     beside: Sequence[dict[str, Curve]] = (),
 ) -> PanelRow:
     """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
     alone = len(set(map(runs.without_gamma, settings))) == 1
-    panels = [
-        accuracy_curves(
-            s,
-            measure,
-            levels=unlearned_levels(s.task) if measure == "loss" else _ceilings(s),
-            title=f"γ = {s.init_rate:g}" if alone else s.label,
-            log=log,
-            each=each,
-            xscale="symlog",
-        )
-        for s in settings
-    ]
+    titles = [f"γ = {s.init_rate:g}" if alone else s.label for s in settings]
+    panels = [_panel(s, measure, own, each=each) for s, own in zip(settings, titles, strict=True)]
     for panel, predicted in zip(panels, beside, strict=False):
         panel.curves |= predicted
     return PanelRow(title, panels, share_y=title, legend=legend)
+
+
+def _panel(setting: Setting, measure: Literal["loss", "accuracy"], title: str, *, each: bool) -> Curves:
+    """Return loss or accuracy of a setting; with ``each`` every seed, and the loss on a logarithmic axis."""
+    levels = unlearned_levels(setting.task) if measure == "loss" else _ceilings(setting)
+    return accuracy_curves(setting, measure, levels=levels, title=title, log=each, each=each, xscale="symlog")
 
 
 def _predicted(setting: Setting) -> dict[str, Curve]:
@@ -172,14 +166,6 @@ def _ceilings(setting: Setting) -> dict[str, float]:
 
 def _peak(setting: Setting) -> float:
     return setting.config.training.peak_learning_rate
-
-
-def _at_rate(setting: Setting | None, rate: float) -> BasePanel:
-    title = f"rate {rate:g}"
-    if setting is None:
-        return NoRuns(title)
-    levels = unlearned_levels(setting.task)
-    return accuracy_curves(setting, "loss", levels=levels, title=title, log=True, each=True, xscale="symlog")
 
 
 def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves:

@@ -15,8 +15,6 @@ from validate.observe import NoRunsError, Observations, kept
 Read = Callable[[str], list[Observations]]
 """From a study's name to its kept runs; refuses a study of which none is kept."""
 Build = Callable[[Sequence[Observations]], Sheet]
-PRINTED = "printed+printed-seeds"
-"""The runs at the paper's printed settings: one long seed and several short ones."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class Source:
     studies: tuple[str, ...]
     init_rates: tuple[float, ...] = ()
 
-    def find(self, read: Read) -> tuple[str, list[Observations]]:
-        """Return the study and its kept runs."""
+    def find(self, read: Read) -> dict[str, list[Observations]]:
+        """Return the kept runs under the name of their study."""
         refused: list[NoRunsError] = []
         for studies in self.studies:
             runs: dict[str, list[Observations]] = {}
@@ -49,7 +47,7 @@ class Source:
             found = [run for own in runs.values() for run in own]
             lacking = sorted(set(self.init_rates) - {run.config.init_rate for run in found})
             if runs and not lacking:
-                return "+".join(runs), _cut(found) if len(runs) > 1 else found
+                return {"+".join(runs): _cut(found) if len(runs) > 1 else found}
             if runs:
                 rates = ", ".join(f"{rate:g}" for rate in lacking)
                 remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
@@ -62,8 +60,11 @@ LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-m
 
 
 def likeliest(*init_rates: float) -> Source:
-    """Return the settings of the paper's Transformer with layer norm: as printed, then by likelihood."""
-    return Source((PRINTED, *(setup.study for setup in NORMED[1:])), init_rates)
+    """Return the settings of the paper's Transformer with layer norm: as printed, then by likelihood.
+
+    As printed there are one long seed and several short ones.
+    """
+    return Source(("printed+printed-seeds", *(setup.study for setup in NORMED[1:])), init_rates)
 
 
 def _cut(runs: list[Observations]) -> list[Observations]:
@@ -72,12 +73,7 @@ def _cut(runs: list[Observations]) -> list[Observations]:
         return runs
     shortest = min((run.config.training for run in runs), key=lambda training: training.epochs)
     return [
-        replace(
-            run,
-            config=run.config.model_copy(update={"training": shortest}),
-            metrics=[line for line in run.metrics if line["epoch"] <= shortest.epochs],
-            epochs=tuple(epoch for epoch in run.epochs if epoch <= shortest.epochs),
-        )
+        replace(run.until(shortest.epochs), config=run.config.model_copy(update={"training": shortest}))
         for run in runs
     ]
 
@@ -122,8 +118,7 @@ class PaperFigure:
         missing: list[NoRunsError] = []
         for source in self.sources:
             try:
-                study, runs = source.find(read)
-                found[study] = runs
+                found |= source.find(read)
             except NoRunsError as error:
                 missing.append(error)
         if missing and not found:

@@ -16,7 +16,7 @@ from theory.arrays import IntArray
 from theory.task.population import assemble
 from validate.figures.panels.panel import BasePanel
 from validate.figures.paper.registry import paper_figure
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, letter
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
 from validate.observe import Observations
 
@@ -44,7 +44,7 @@ def examples(observations: Sequence[Observations]) -> Sheet:
         labels = labels_of(task, population, tables)
         kind = task.n_anchors, mapping.is_table
         panel = ExampleSequences("", population.sequences, positions, labels, *kind)
-        title = f"{chr(65 + index)}  {mapping.name}: {mapping.rule.description}"
+        title = f"{letter(index)}  {mapping.name}: {mapping.rule.description}"
         rows.append(PanelRow(title, [panel], height=2.1))
     whose = "of the runs" if observations else "of the paper"
     caption = "Sequences of each mapping with their labels; tokens coloured by kind."

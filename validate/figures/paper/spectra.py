@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
 
 from theory import InputError
-from validate.figures.panels.curves import Curve, Curves
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, group_runs
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs, without_gamma
-from validate.figures.sheet import PanelRow, Sheet
-from validate.figures.style import MARKERS, PALETTE, Look, sequential
+from validate.figures.style import MARKERS, PALETTE, sequential
 from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, SIZE
 from validate.observe import Observations
 
@@ -36,9 +34,9 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     has more γ, in other runs.
     """
     # The longest runs that hold singular values, of as many matrices as any; more γ have panels of their own.
-    families: dict[str, list[Setting]] = defaultdict(list)
+    families: dict[str, list[Setting]] = {}
     for setting in group_runs(observations):
-        families[without_gamma(setting)].append(setting)
+        families.setdefault(without_gamma(setting), []).append(setting)
 
     def value(own: list[Setting]) -> tuple[bool, bool, int, int]:
         held = len(_matrices(own, "singular/"))
@@ -148,10 +146,11 @@ def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
     names = sorted(every, key=lambda m: (_layer(m), place.get(m.rpartition(".")[2], -1), m))[:MOST_MATRICES]
     if not names:
         raise InputError("runs", len(settings), f"hold no {prefix}NAME", "give run folders, or other runs")
-    found: dict[str, list[str]] = defaultdict(list)
+    found: dict[str, list[str]] = {}
     for name in sorted(names, key=lambda name: _layer(name) < 0):
-        found[f"layer {at + 1}" if (at := _layer(name)) >= 0 else "outside the layers"].append(name)
-    return dict(found)
+        layer = f"layer {at + 1}" if (at := _layer(name)) >= 0 else "outside the layers"
+        found.setdefault(layer, []).append(name)
+    return found
 
 
 def _layer(name: str) -> int:

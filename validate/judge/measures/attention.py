@@ -28,9 +28,9 @@ def lemma1_excess(run: Observations, epsilon: float) -> float:
     return lemma1_share(run, epsilon, first_epoch) - predicted_average_share(run.config, epsilon)
 
 
-def average_error(run: Observations, when: When = early_epoch) -> float:
-    """Return the largest deviation from 1/i of the first attention averaged over sequences."""
-    attention = run.at("first_attention", when(run))
+def average_error(run: Observations) -> float:
+    """Return the largest early deviation from 1/i of the first attention averaged over sequences."""
+    attention = run.at("first_attention", early_epoch(run))
     average = np.tri(len(attention)) / np.arange(1, len(attention) + 1)[:, None]
     return float(np.abs(attention - average).max())
 
@@ -48,9 +48,9 @@ def alignment(run: Observations, kind: str, when: When = early_epoch) -> float:
     return float(np.mean([abs(cosines[run.tokens.index(token)]) for token in tokens]))
 
 
-def preference(run: Observations, when: When = early_epoch) -> float:
-    """Return the difference of the two kinds of anchors in alignment with W_V's top left singular vector."""
-    return abs(alignment(run, "reasoning", when) - alignment(run, "memory", when))
+def preference(run: Observations) -> float:
+    """Return the early difference of the two kinds of anchors in that alignment."""
+    return abs(alignment(run, "reasoning") - alignment(run, "memory"))
 
 
 def theorem2_selectivity() -> float:
@@ -58,24 +58,24 @@ def theorem2_selectivity() -> float:
     return predict_value_growth(Task.paper()).selectivity
 
 
-def _last_rows(run: Observations, when: When, scramble: bool) -> FloatArray:
-    """Return the mean attention logits of each key position but the last, or of another in its place."""
-    rows = run.at("last_logits", when(run))
+def _last_rows(run: Observations, scramble: bool) -> FloatArray:
+    """Return the early mean logits of each key position but the last, or of another in its place."""
+    rows = run.at("last_logits", early_epoch(run))
     return (rows[scrambled(len(rows))] if scramble else rows)[:-1]
 
 
-def cliff_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+def cliff_share(run: Observations, *, scramble: bool = False) -> float:
     """Return the share of key positions, but the last, with the steepest fall right after the window."""
-    rows = _last_rows(run, when, scramble)
+    rows = _last_rows(run, scramble)
     return float(np.mean(np.diff(rows).argmin(axis=1) == np.arange(len(rows)) + run.task.n_anchors))
 
 
-def gentle_share(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+def gentle_share(run: Observations, *, scramble: bool = False) -> float:
     """Return the share of key positions at which the logits fall slightly in the window and sharply after it.
 
     Slightly: by more than 0, and by less per position than in the step after the last anchor (App. D).
     """
-    q, rows = run.task.n_anchors, _last_rows(run, when, scramble)
+    q, rows = run.task.n_anchors, _last_rows(run, scramble)
     p = np.arange(len(rows))
     inside, after = (rows[p, p] - rows[p, p + q]) / q, rows[p, p + q] - rows[p, p + q + 1]
     return float(np.mean((inside > 0) & (inside < after)))
@@ -93,10 +93,10 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
     return between(max(0.0, 1 - (1 - mean) / share), min(1.0, mean / share))
 
 
-def rise(run: Observations, when: When = early_epoch, *, scramble: bool = False) -> float:
+def rise(run: Observations, *, scramble: bool = False) -> float:
     """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
     found = []
-    for p, row in enumerate(run.at("last_logits", when(run))[2:], 2):
+    for p, row in enumerate(run.at("last_logits", early_epoch(run))[2:], 2):
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
         found.append(spearman(places, row[: p + 1]))
     return float(np.mean(found))

@@ -7,28 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from theory import (
-    TANH,
-    CountPopulation,
-    EmbMLPParameters,
-    Mapping,
-    Shift,
-    Sum,
-    Task,
-    build_construction,
-    cliff_sequence,
-    count_population,
-    fit_exponent,
-    frozen_direction,
-    gaussian_embedding,
-    gaussian_shape,
-    inner_product_difference,
-    label_distribution_embedding,
-    linear_plateau,
-    mass_outside,
-    normal_distance,
-    token_ratio,
-)
+import theory
 from theory.arrays import FloatArray
 from theory.flows.gradient import population_field
 from validate.judge.agreement import scrambled
@@ -46,23 +25,25 @@ NUMBERS = (4, 8, 16, 32)
 # --- Proposition 1 --------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
-def population(length: int = 3) -> CountPopulation:
+@lru_cache(maxsize=1)
+def population() -> theory.CountPopulation:
     """Return the whole population of the Emb-MLP setting, memory labels by their distribution."""
-    return count_population(Task.paper(length=length))
+    return theory.count_population(theory.Task.paper(length=3))
 
 
-def weights(gamma: float, draw: int) -> EmbMLPParameters:
+def weights(gamma: float, draw: int) -> theory.EmbMLPParameters:
     """Draw the paper's Emb-MLP at an initialisation rate."""
     size = population().vocab_size
-    return EmbMLPParameters.draw(size, d_m=D_M, d_f=D_F, init_rate=gamma, rng=np.random.default_rng(draw))
+    return theory.EmbMLPParameters.draw(
+        size, d_m=D_M, d_f=D_F, init_rate=gamma, rng=np.random.default_rng(draw)
+    )
 
 
-def leading_error(parameters: EmbMLPParameters, *, scramble: bool = False) -> float:
+def leading_error(parameters: theory.EmbMLPParameters, *, scramble: bool = False) -> float:
     """Return the relative error of eq. 5, or with each token's labels another's, against W_emb's gradient."""
-    exact = population_field(population(), TANH)(parameters.matrices).W_emb
+    exact = population_field(population(), theory.TANH)(parameters.matrices).W_emb
     C = population().token_label_matrix()
-    leading = frozen_direction(C[scrambled(len(C))] if scramble else C, parameters)
+    leading = theory.frozen_direction(C[scrambled(len(C))] if scramble else C, parameters)
     return float(np.linalg.norm(leading - exact) / np.linalg.norm(exact))
 
 
@@ -71,7 +52,7 @@ def error_order(draw: int, *, scramble: bool = False) -> float:
     """Return the power of the weights' scale with which the error of eq. 5 falls."""
     drawn = weights(0.5, draw)
     errors = [leading_error(drawn.scaled(scale), scramble=scramble) for scale in SCALES]
-    return fit_exponent(SCALES, errors).value
+    return theory.fit_exponent(SCALES, errors).value
 
 
 def first_error(draw: int, gamma: float) -> float:
@@ -82,15 +63,15 @@ def first_error(draw: int, gamma: float) -> float:
 # --- bound (13) -----------------------------------------------------------------------------------------
 
 
-def bounded_task(width: int, q: int, *, skewed: bool = False) -> Task:
+def bounded_task(width: int, q: int, *, skewed: bool = False) -> theory.Task:
     """Return a task whose labels fit any of the vocabularies, with ten keys and ten reasoning anchors.
 
     ``skewed`` anchors add 0, 0, 0, 1, 1, 2, 4, 5, 7 and 9 in place of 0 to 9.
     """
     shifts = [i * i // 9 for i in range(10)]
-    rule = Shift(dict(enumerate(shifts))) if skewed else Sum()
-    mapping = Mapping(range(10), rule, "reasoning")
-    return Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
+    rule = theory.Shift(dict(enumerate(shifts))) if skewed else theory.Sum()
+    mapping = theory.Mapping(range(10), rule, "reasoning")
+    return theory.Task(keys=range(100, 110), mappings=[mapping], n_anchors=q, length=q + 1, vocab_size=width)
 
 
 def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = True) -> float:
@@ -101,7 +82,7 @@ def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = Tr
     normal, exact = _sides(width, q)
     normal = normal * shape
     noise = np.random.default_rng([draw, width, q]).standard_normal((2, *exact.shape)) * width**-gamma
-    largest = np.abs(inner_product_difference(normal + noise[0], exact + noise[1])).max()
+    largest = np.abs(theory.inner_product_difference(normal + noise[0], exact + noise[1])).max()
     return float(largest / (width ** (1 - gamma) * q**-0.5 + width**-gamma))
 
 
@@ -110,14 +91,16 @@ def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
     """Return the anchors' embeddings as Theorem 1 has them and as they are, both with C1 = 1."""
     task = bounded_task(width, q)
     anchors = task.reasoning_anchors
-    rate = task.length / token_ratio(task, anchors[0])
-    normal = gaussian_embedding(task, anchors, learning_rate=rate)
-    return normal, label_distribution_embedding(task, anchors, learning_rate=rate)
+    rate = task.length / theory.token_ratio(task, anchors[0])
+    normal = theory.gaussian_embedding(task, anchors, learning_rate=rate)
+    return normal, theory.label_distribution_embedding(task, anchors, learning_rate=rate)
 
 
 def ratio_exponent_in_width(draw: int, gamma: float, *, shape: bool = True) -> float:
     """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
-    return fit_exponent(WIDTHS, [bound_ratio(width, 4, gamma, draw, shape=shape) for width in WIDTHS]).value
+    return theory.fit_exponent(
+        WIDTHS, [bound_ratio(width, 4, gamma, draw, shape=shape) for width in WIDTHS]
+    ).value
 
 
 def largest_ratio(draw: int, gamma: float, *, shape: bool = True) -> float:
@@ -128,7 +111,7 @@ def largest_ratio(draw: int, gamma: float, *, shape: bool = True) -> float:
 def kolmogorov_power(*, skewed: bool) -> float:
     """Return the power of q with which the label distribution approaches the normal (Berry-Esseen)."""
     tasks = (bounded_task(WIDTHS[0], q, skewed=skewed) for q in NUMBERS)
-    return fit_exponent(NUMBERS, [normal_distance(task, 0).kolmogorov for task in tasks]).value
+    return theory.fit_exponent(NUMBERS, [theory.normal_distance(task, 0).kolmogorov for task in tasks]).value
 
 
 def difference_power(*, shape: bool = True) -> float:
@@ -139,17 +122,19 @@ def difference_power(*, shape: bool = True) -> float:
     shares = []
     for q in NUMBERS:
         normal, exact = _sides(WIDTHS[0], q)
-        pair = (inner_product_difference(side, exact) for side in (normal * shape, np.zeros_like(exact)))
+        pair = (
+            theory.inner_product_difference(side, exact) for side in (normal * shape, np.zeros_like(exact))
+        )
         left, largest = (float(np.abs(difference).max()) for difference in pair)
         shares.append(left / largest)
-    return fit_exponent(NUMBERS, shares).value
+    return theory.fit_exponent(NUMBERS, shares).value
 
 
 def skewness_share() -> float:
     """Return the distance from the normal over the skewness term |λ|/(6√(2π)), skewed anchors, largest q."""
     task = bounded_task(WIDTHS[0], NUMBERS[-1], skewed=True)
-    term = abs(gaussian_shape(task, 0).skewness) / (6 * (2 * np.pi) ** 0.5)
-    return float(normal_distance(task, 0).kolmogorov / term)
+    term = abs(theory.gaussian_shape(task, 0).skewness) / (6 * (2 * np.pi) ** 0.5)
+    return float(theory.normal_distance(task, 0).kolmogorov / term)
 
 
 # --- Lemma 5 and Appendix E -----------------------------------------------------------------------------
@@ -165,8 +150,8 @@ def cliff_mass(*, steepness: float = 1.0) -> float:
     for q, mass in product((1, 2, 3), 10.0 ** -np.arange(1, 7)):
         for length in range(q + 2, 33):
             keys = range(1, length - q + 1)
-            rows = np.array([cliff_sequence(mass, length, p, q) for p in keys])
-            ratios.append(float(mass_outside(steepness * rows, keys, q).max() / mass))
+            rows = np.array([theory.cliff_sequence(mass, length, p, q) for p in keys])
+            ratios.append(float(theory.mass_outside(steepness * rows, keys, q).max() / mass))
     return max(ratios)
 
 
@@ -175,20 +160,20 @@ def construction_mass(*, kind: str) -> float:
 
     Over forty "reasoning" or "memory" sequences for every key position but the last, whose window ends them.
     """
-    task = Task.paper()
+    task = theory.Task.paper()
     anchors = task.reasoning_anchors if kind == "reasoning" else task.memory_anchors
     rng = np.random.default_rng(0)
-    construction = build_construction(task, mass=MASS)
+    construction = theory.build_construction(task, mass=MASS)
     largest = 0.0
     for p in range(1, task.length - task.n_anchors):
         sequences = rng.choice(task.keys, (40, task.length))
         sequences[:, p : p + task.n_anchors] = rng.choice(anchors, (40, task.n_anchors))
-        masses = mass_outside(construction.last_row(sequences), np.full(40, p), task.n_anchors)
+        masses = theory.mass_outside(construction.last_row(sequences), np.full(40, p), task.n_anchors)
         largest = max(largest, float(masses.max()))
     return largest / MASS
 
 
 def plateau_of_linear_readout() -> float:
     """Return the least plateau error, in steps, of a read-out linear in the tag, for the paper's task."""
-    task = Task.paper()
-    return linear_plateau(task.length, task.n_anchors)
+    task = theory.Task.paper()
+    return theory.linear_plateau(task.length, task.n_anchors)

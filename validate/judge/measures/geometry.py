@@ -34,12 +34,11 @@ def chosen(run: Observations, tokens: Tokens | str) -> Tokens:
     """Return tokens of a run's task: those given, or those of a name that claims give them."""
     if not isinstance(tokens, str):
         return tokens
-    task = run.task
     named: dict[str, Tokens] = {
-        ALL: task.anchors,
-        "reasoning anchors": task.reasoning_anchors,
-        "memory anchors": task.memory_anchors,
-        "keys": task.keys,
+        ALL: run.task.anchors,
+        "reasoning anchors": run.task.reasoning_anchors,
+        "memory anchors": run.task.memory_anchors,
+        "keys": run.task.keys,
     }
     if tokens not in named:
         raise unknown_name("tokens", tokens, named)
@@ -73,10 +72,10 @@ def nearest_excess(run: Observations, when: When = early_epoch) -> float:
     return _fall(run.task.reasoning_anchors, cosine_pairs(run, "reasoning anchors", when))
 
 
-def share_of_fall(run: Observations, when: When = early_epoch) -> float:
-    """Return the fall of the cosine with distance as a multiple of the fall that P^s − u predicts."""
+def share_of_fall(run: Observations) -> float:
+    """Return the early fall of the cosine with distance as a multiple of the fall that P^s − u predicts."""
     tokens = run.task.reasoning_anchors
-    return nearest_excess(run, when) / _fall(tokens, off_diagonal(uniform_cosines(run.task, tokens)))
+    return nearest_excess(run) / _fall(tokens, off_diagonal(uniform_cosines(run.task, tokens)))
 
 
 def fall_mismatch(run: Observations) -> Value:
@@ -98,9 +97,9 @@ def memory_excess(run: Observations, when: When = early_epoch) -> float:
     return mean_cosine(run, "memory anchors", when) - mean_cosine(run, "reasoning anchors", when)
 
 
-def moved(run: Observations, tokens: Tokens | str = ALL, when: When = early_epoch) -> float:
-    """Return the root mean square change of the pairs' cosines since the first snapshot."""
-    change = cosine_pairs(run, tokens, when) - cosine_pairs(run, tokens, first_epoch)
+def moved(run: Observations) -> float:
+    """Return the root mean square change of all pairs' cosines from the first snapshot to the early one."""
+    change = cosine_pairs(run, ALL, early_epoch) - cosine_pairs(run, ALL, first_epoch)
     return float(np.sqrt(np.mean(change**2)))
 
 
@@ -141,14 +140,14 @@ def _pair_distances(points: FloatArray) -> FloatArray:
 # --- effective ranks of the weight matrices (Fig. 13) ---------------------------------------------------
 
 
-def _rank(run: Observations, matrix: str, when: When) -> float:
-    return float(run.at(f"effective_rank/{matrix}", when(run)))
+def _rank(run: Observations, matrix: str, epoch: int) -> float:
+    return float(run.at(f"effective_rank/{matrix}", epoch))
 
 
-def rank_left(run: Observations, when: When = early_epoch) -> float:
-    """Return the embedding's effective rank as a share of that before training."""
+def rank_left(run: Observations) -> float:
+    """Return the embedding's early effective rank as a share of that before training."""
     matrix = run.config.model.embedding
-    return _rank(run, matrix, when) / _rank(run, matrix, first_epoch)
+    return _rank(run, matrix, early_epoch(run)) / _rank(run, matrix, first_epoch(run))
 
 
 def alike_where_low(run: Observations) -> float:
@@ -158,7 +157,7 @@ def alike_where_low(run: Observations) -> float:
 
 def rank_ratio(seed: Seed, matrix: str) -> float:
     """Return a matrix's early rank at γ = 0.8 over that at 0.3; NaN if a run learned nothing."""
-    by = {rate: _rank(run, matrix, early_epoch) for (_, rate), run in seed.items()}
+    by = {rate: _rank(run, matrix, early_epoch(run)) for (_, rate), run in seed.items()}
     return by[SMALL] / by[LARGE] if all(map(has_learned, seed.values())) else math.nan
 
 

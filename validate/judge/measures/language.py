@@ -18,6 +18,8 @@ from validate.observe.times import curve
 
 KNOWN = ("nothing", "frequencies", "pairs")
 """What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
+PRINTED_STEP = 5000
+"""The step of the paper's cosines of GPT-2 (Figs. 7 and 14)."""
 
 
 def two_corpora(run: Observations) -> tuple[str, str]:
@@ -31,10 +33,7 @@ def two_corpora(run: Observations) -> tuple[str, str]:
 
 
 def loss_gap(run: Observations, known: str = "nothing", line: int = -1) -> float:
-    """Return the second corpus's loss less the first's, in nats, each above an entropy of its own text.
-
-    ``known`` is one of ``KNOWN``, ``line`` an evaluation.
-    """
+    """Return the second corpus's loss less the first's at a line of the metrics, each above an entropy."""
     first, second = (
         float(curve(run, "loss", name)[1][line]) - (0.0 if known == "nothing" else entropy(run, name, known))
         for name in two_corpora(run)
@@ -59,10 +58,17 @@ def learned_epoch(run: Observations) -> int | None:
     return next((epoch for epoch in run.epochs if epoch in learned), None)
 
 
+def compared_epoch(run: Observations) -> int | None:
+    """Return the snapshot at the paper's step, or without one the first at which both corpora are learned."""
+    steps = {line["epoch"]: line["step"] for line in run.metrics}
+    printed = next((epoch for epoch in run.epochs if steps.get(epoch) == PRINTED_STEP), None)
+    return learned_epoch(run) if printed is None else printed
+
+
 def early_epoch(run: Observations) -> int:
     """Return that snapshot, or the last one: what figures show, where measures are undefined without it."""
-    learned = learned_epoch(run)
-    return run.epochs[-1] if learned is None else learned
+    compared = compared_epoch(run)
+    return run.epochs[-1] if compared is None else compared
 
 
 def cosine_correlation(
@@ -76,11 +82,10 @@ def cosine_correlation(
 ) -> float:
     """Return Pearson's correlation of predicted and observed cosines over pairs of a corpus's words.
 
-    ``corpus`` is a name, or 0 for the first of the two; ``predictor`` one of ``validate.observe.language``.
-    ``control`` takes the prediction of the shuffled text, ``centred`` removes the mean row first. At
-    ``learned_epoch`` unless another is given; NaN if there is none.
+    ``corpus`` is a name, or 0 for the first of the two; ``control`` takes the prediction of the shuffled
+    text, ``centred`` removes the mean row first. At ``compared_epoch`` by default; NaN if there is none.
     """
-    epoch = learned_epoch(run) if epoch is None else epoch
+    epoch = compared_epoch(run) if epoch is None else epoch
     if epoch is None:
         return math.nan
     corpus = two_corpora(run)[corpus] if isinstance(corpus, int) else corpus
@@ -96,7 +101,7 @@ def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
 
     ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
     """
-    epoch = learned_epoch(run)
+    epoch = compared_epoch(run)
     if epoch is None:
         return math.nan
     kind = "mean_cosine_matched" if matched else "mean_cosine"

@@ -90,10 +90,7 @@ def best_test_accuracy(run: Observations) -> Value:
 
 
 def above_guessing(run: Observations, accuracy: float | None = None) -> float:
-    """Return a training accuracy, a run's best by default, as a share of the way from guessing to all right.
-
-    A guess always names the commonest label.
-    """
+    """Return a training accuracy, a run's best by default, from guessing the commonest label (0) to 1."""
     if accuracy is None:
         accuracy = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
     guess = float(marginal_distribution(run.task, held_out=True).max())
@@ -107,23 +104,21 @@ def matched_test_accuracy(run: Observations) -> float:
 
 def least_matched_rise(seed: Seed) -> float:
     """Return by how much it is higher at γ = 0.8 than at 0.3 at least, if accuracies only rise in between."""
-    by: dict[float, tuple[float, float]] = {}
+    by = {}
     for (_, rate), run in seed.items():
         time = fitted_time(run, "rsn_train")
         if isinstance(time, Bound):
             return math.nan
         times, accuracy = curve(run, "accuracy", "rsn_test")
         last, first = np.searchsorted(times, time, "right") - 1, np.searchsorted(times, time, "left")
-        low, high = sorted((float(accuracy[last]), float(accuracy[first])))
-        by[rate] = low, high
+        by[rate] = sorted((float(accuracy[last]), float(accuracy[first])))
     return by[SMALL][0] - by[LARGE][1]
 
 
 def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -> Value:
-    """Return by how much one loss exceeds another, averaged over a run, as a share of ln N_Z.
+    """Return by how much one loss exceeds another over a run, or at ``first``, as a share of ln N_Z.
 
-    A loss that overflowed is at least as high as any that was seen: a bound where one of them did, NaN where
-    both did. ``first`` takes the losses before any training.
+    A loss that overflowed is at least as high as any that was seen: a bound, and NaN where both did.
     """
     losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])[:, : 1 if first else None]
     finite = np.isfinite(losses)
@@ -167,8 +162,8 @@ def trend(seed: Seed, of: str = "learned_bias") -> float:
 def crossover(seed: Seed) -> Value:
     """Return the γ at which the bias becomes positive; NaN if a run learned nothing.
 
-    The biases are first made monotone in γ by the least change (isotonic regression), so that there is at
-    most one crossing. Where all biases have one sign, it lies beyond the least or the greatest γ: a bound.
+    The biases are first made monotone in γ by the least change (isotonic regression). Where all have one
+    sign, the crossing lies beyond the least or the greatest γ: a bound.
     """
     rates, biases = _by_rate(seed, "learned_bias")
     if not np.isfinite(biases).all():
@@ -232,9 +227,9 @@ def spike(run: Observations) -> Value:
 
 
 def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
-    """Return the greatest spike, over γ, at a rate among those that learned: the middle (0.5), the top (1).
+    """Return the greatest spike, over γ, ``below`` the middle (0.5) or the top (1) of the rates that learned.
 
-    ``below`` counts down from there. NaN for fewer than two such rates, which have no top and middle.
+    NaN for fewer than two such rates.
     """
     learned = learned_variants(seed)
     if len(learned) < 2:

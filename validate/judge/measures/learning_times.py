@@ -24,7 +24,6 @@ from validate.observe.bounds import Bound
 from validate.observe.times import fitted_time
 
 PREDICTIONS = Path(__file__).parents[1] / "learning_times.json"
-"""The predictions that are kept."""
 PARTS = {"mem": "memory", "rsn_train": "reasoning train", "rsn_test": "reasoning test"}
 """A run's data sets, and what the prediction calls them."""
 
@@ -107,14 +106,6 @@ def explained(times: Sequence[Time]) -> float:
     return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
 
 
-def matched_error(run: Observations, predictions: Sequence[Kept], observed: float) -> float:
-    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
-    kept = prediction_for(run.config, predictions)
-    if kept is None:
-        return math.nan
-    return abs(float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"]))) - observed)
-
-
 # --- rivals ---------------------------------------------------------------------------------------------
 
 
@@ -122,7 +113,6 @@ def matched_error(run: Observations, predictions: Sequence[Kept], observed: floa
 class Guess:
     """A guess fitted on the other settings: terms of a linear model, and whether time is counted in rates."""
 
-    name: str
     terms: Callable[[Time], dict[str, float]]
     in_rates: bool = False
 
@@ -144,31 +134,26 @@ class Guess:
 
 
 GUESSES = (
-    Guess("mean of the data set", lambda t: {t.part: 1.0}),
-    Guess("time ∝ 1/rate", lambda t: {f"{t.part} {t.optimizer}": 1.0}, in_rates=True),
-    Guess(
-        "regression on γ and log rate",
-        lambda t: {f"{t.part} {t.optimizer}": 1.0, "γ": t.init_rate, "rate": math.log2(t.rate)},
-    ),
+    Guess(lambda t: {t.part: 1.0}),
+    Guess(lambda t: {f"{t.part} {t.optimizer}": 1.0}, in_rates=True),
+    Guess(lambda t: {f"{t.part} {t.optimizer}": 1.0, "γ": t.init_rate, "rate": math.log2(t.rate)}),
 )
-"""What the prediction has to beat."""
+"""What the prediction has to beat: the mean of the data set, time ∝ 1/rate, regression on γ and log rate."""
 
 
 def best_guess(times: Sequence[Time]) -> float:
-    """Return the greatest R² of the guesses."""
-    return max((guess.explained(times) for guess in GUESSES), default=math.nan)
+    """Return the greatest R² of the guesses, which are fitted on the other settings."""
+    return max(guess.explained(times) for guess in GUESSES)
 
 
 # --- the measures of claim 39 -----------------------------------------------------------------------------
 
-
-def _times(seed: Seed) -> list[Time]:
-    return [time for run in seed.values() for time in times_of(run, load_predictions())]
+SCORES = {"explained": explained, "one-sided": one_sided, "best guess": best_guess}
 
 
-def times_explained(seed: Seed) -> float:
-    """Return R² of the predicted log times over a seed's settings and data sets."""
-    return explained(_times(seed))
+def times_score(seed: Seed, score: str) -> float:
+    """Return one of ``SCORES`` of the times of a seed's settings and data sets."""
+    return SCORES[score]([time for run in seed.values() for time in times_of(run, load_predictions())])
 
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
@@ -182,16 +167,10 @@ def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
     return found
 
 
-def times_guessed(seed: Seed) -> float:
-    """Return the greatest R² of guesses that are fitted on the other settings."""
-    return best_guess(_times(seed))
-
-
-def times_one_sided(seed: Seed) -> float:
-    """Return the share of data sets that only one of run and prediction fits by the end."""
-    return one_sided(_times(seed))
-
-
-def matched_off(run: Observations) -> float:
-    """Return |predicted − observed| test accuracy at a training accuracy of one half."""
-    return matched_error(run, load_predictions(), matched_test_accuracy(run))
+def matched_off(run: Observations, predictions: Sequence[Kept] | None = None) -> float:
+    """Return |predicted − observed| of the test accuracy at which the training sums are half learned."""
+    kept = prediction_for(run.config, load_predictions() if predictions is None else predictions)
+    if kept is None:
+        return math.nan
+    predicted = float(np.median(kept.curves.matched(PARTS["rsn_test"], at=PARTS["rsn_train"])))
+    return abs(predicted - matched_test_accuracy(run))

@@ -25,7 +25,6 @@ from validate.judge.measures.geometry import (
     plane_distances,
 )
 from validate.observe import Observations
-from validate.observe.bounds import Value
 from validate.observe.times import early_epoch, has_learned
 from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_uniform
 
@@ -52,8 +51,8 @@ RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
 def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
     """Return the share of a rival's squared error that a prediction avoids, both with their best line.
 
-    1 − (1 − r²)/(1 − r²_rival): 1 for a perfect shape, 0 for one as good as the rival's. A rival that is the
-    same for all pairs explains nothing; NaN where the prediction or the observation is.
+    1 − (1 − r²)/(1 − r²_rival). A rival that is the same for all pairs explains nothing; NaN where the
+    prediction or the observation is.
     """
     correlations = pearson(predicted, observed), pearson(rival, observed)
     # A prediction that falls where the observation rises explains nothing, though its mirror image would.
@@ -85,9 +84,8 @@ def skill(
 ) -> float:
     """Return the share of a squared error over the pairs of some anchors that a prediction avoids.
 
-    ``over`` says whose error: of "zeros", orthogonal anchors; of the observed "mean", more than one
-    distribution P̄ for all tokens can predict; or with both sides scaled to fit (``avoided``), of a rival, of
-    the "best" of all rivals, or of another prediction.
+    ``over`` says whose error: of "zeros", orthogonal anchors; of the observed "mean"; or with both sides
+    scaled to fit (``avoided``), of a rival, of the "best" of all rivals, or of another prediction.
     """
     predicted, observed = _both(run, predict, tokens, when)
     if over == "zeros":
@@ -133,21 +131,24 @@ def widths_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> 
     return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
 
 
-def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[Value]:
+def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[FloatArray]:
+    """Return eq. 14's cosines at these widths."""
+    widths = widths_by_others(task, tokens, observed)
+    return [cosine_matrix(eq14_embedding(task, tokens, width=width)) for width in widths]
+
+
+def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[float]:
     """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
-    Its width is fitted to the other seeds' cosines, so that no run is judged by a fit to itself. NaN for a
-    run that learned nothing, and for fewer than three seeds, as two give values from one pair of matrices.
+    NaN for a run that learned nothing, and for fewer than three seeds: two are one pair of matrices.
     """
     alone = [run for (run,) in runs]
     task, tokens = alone[0].task, alone[0].task.reasoning_anchors
     matrices = [run.cosines(tokens, early_epoch(run)) for run in alone]
-    found: list[Value] = []
-    for run, observed, width in zip(alone, matrices, widths_by_others(task, tokens, matrices), strict=True):
-        predicted = cosine_matrix(eq14_embedding(task, tokens, width=width))
-        share = r_squared(off_diagonal(observed), off_diagonal(predicted))
-        found.append(share if len(alone) > 2 and has_learned(run) else math.nan)
-    return found
+    predicted = fitted_by_others(task, tokens, matrices)
+    shares = (r_squared(*map(off_diagonal, pair)) for pair in zip(matrices, predicted, strict=True))
+    each = zip(alone, shares, strict=True)
+    return [share if len(alone) > 2 and has_learned(run) else math.nan for run, share in each]
 
 
 def plane_skill(run: Observations, group: str) -> float:

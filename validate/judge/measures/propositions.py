@@ -10,25 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from theory import (
-    OneLayerParameters,
-    Task,
-    draw_tables,
-    enumerate_population,
-    expected_token_label_matrix,
-    fit_exponent,
-    labels_of,
-    last_position_matrix,
-    lemma3_flow,
-    paper_transformer_drive,
-    transformer_drive,
-)
+import theory
 from theory.arrays import FloatArray
 
 SCALES = (1e-4, 3e-4, 1e-3)
 """Factors on embeddings, queries and keys: at the largest, second-order terms are one in a hundred."""
 D_K, D_F = 3, 7
-TASK = Task(
+TASK = theory.Task(
     keys=range(6, 10),
     reasoning_anchors=[3, 4, 5],
     memory_anchors=[1, 2],
@@ -42,32 +30,34 @@ TASK = Task(
 @lru_cache(maxsize=1)
 def _population() -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Return every sequence with its label distribution, that of a memory sequence uniform on the keys."""
-    found = enumerate_population(TASK)
-    tables = draw_tables(TASK, np.random.default_rng(0))
-    targets = np.eye(TASK.vocab_size)[labels_of(TASK, found, tables)]
+    found = theory.enumerate_population(TASK)
+    tables = theory.draw_tables(TASK, np.random.default_rng(0))
+    targets = np.eye(TASK.vocab_size)[theory.labels_of(TASK, found, tables)]
     memory = [i for i, mapping in enumerate(TASK.mappings) if mapping.is_table]
     targets[np.isin(found.mapping, memory)] = np.isin(range(TASK.vocab_size), TASK.keys) / len(TASK.keys)
     return found.sequences, targets
 
 
-def _parameters(draw: int, scale: float) -> OneLayerParameters:
+def _parameters(draw: int, scale: float) -> theory.OneLayerParameters:
     """Draw matrices of order one, and embeddings, queries and keys at the given scale."""
     d, rng = TASK.vocab_size, np.random.default_rng(draw)
     shapes = {"W_emb": (d, d), "W_Q": (d, D_K), "W_K": (d, D_K), "W_V": (d, D_K), "W_O": (D_K, d)}
     shapes |= {"W_f1": (d, D_F), "W_f2": (D_F, d)}
     drawn = {name: rng.standard_normal(shape) / shape[0] ** 0.5 for name, shape in shapes.items()}
-    return OneLayerParameters(**(drawn | {name: scale * drawn[name] for name in ("W_emb", "W_Q", "W_K")}))
+    return theory.OneLayerParameters(
+        **(drawn | {name: scale * drawn[name] for name in ("W_emb", "W_Q", "W_K")})
+    )
 
 
 @lru_cache(maxsize=16)
 def _drives(draw: int, scale: float) -> dict[str, FloatArray]:
     """Return dW_emb/dt exactly, as printed (eq. 10, 11), and with the last position kept apart [derived]."""
     p = _parameters(draw, scale)
-    C, W_f, W_VO = expected_token_label_matrix(TASK), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
+    C, W_f, W_VO = theory.expected_token_label_matrix(TASK), p.W_f1 @ p.W_f2, p.W_V @ p.W_O
     return {
-        "exact": lemma3_flow(p, *_population()),
-        "printed": paper_transformer_drive(C, TASK.length, W_f, W_VO),
-        "derived": transformer_drive(C, last_position_matrix(TASK), TASK.length, W_f, W_VO),
+        "exact": theory.lemma3_flow(p, *_population()),
+        "printed": theory.paper_transformer_drive(C, TASK.length, W_f, W_VO),
+        "derived": theory.transformer_drive(C, theory.last_position_matrix(TASK), TASK.length, W_f, W_VO),
     }
 
 
@@ -80,7 +70,7 @@ def form_error(draw: int, form: str, kind: str, scale: float = SCALES[0]) -> flo
 
 def error_power(draw: int, form: str, kind: str) -> float:
     """Return the power of the scale with which that error falls."""
-    return fit_exponent(SCALES, [form_error(draw, form, kind, scale) for scale in SCALES]).value
+    return theory.fit_exponent(SCALES, [form_error(draw, form, kind, scale) for scale in SCALES]).value
 
 
 # --- leading terms of Im et al., against matrices kept by docs/corpus_associations.py --------------------
