@@ -16,7 +16,7 @@ SHARED = {
 }
 """How the names of test files begin, and what is made once for all of them."""
 
-LONGEST = ("tests/docs/test_tutorial.py", "tests/sim/test_kernels.py")
+LONGEST = ("tests/docs/test_followed.py", "tests/sim/test_kernels.py")
 """Files of few tests that take seconds each: begun last, they would leave the other process idle."""
 
 

@@ -1,7 +1,5 @@
 """What the pages tell a reader to write and to run, and how it is done here."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import shlex

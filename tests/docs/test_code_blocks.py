@@ -1,67 +1,53 @@
-"""The Python of every page runs: here, or in the page's own test."""
+"""The Python of every page runs: here, or where the page is followed."""
 
-from __future__ import annotations
-
+import os
+import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-import sim
-from tests.docs.pages import PAGES, blocks
+from sim import Run, make_run_config, train
+from tests.docs.pages import PAGES, ROOT, blocks
+from tests.docs_script import DOCS, load_script
+from theory import InputError, Task, label_distribution
 from validate.cli import main
 
 pytestmark = pytest.mark.usefixtures("here")
-OWN_TEST = {
-    "README.md": "tests/docs/test_readme.py",
-    "docs/corpus.md": "tests/docs/test_corpus_page.py",
-    "docs/tutorial.md": "tests/docs/test_tutorial.py",
-    **{
-        f"docs/howto/{page}.md": "tests/docs/test_any_model_page.py"
-        for page in ("advise", "any_model", "record", "series")
-    },
-    "docs/howto/extend.md": "tests/docs/test_model_page.py",
-    "docs/howto/rule.md": "tests/docs/test_accepted_as_printed.py",
-}
-HERE = {"docs/engine.md", "docs/reference.md"}
-"""Pages whose code needs runs; they are made below."""
+FOLLOWED = ("corpus", "tutorial", *(f"howto/{page}" for page in ("advise", "any_model", "record", "series")))
+"""Pages that test_followed.py follows."""
+HERE = ("engine", "reference", "howto/extend", "howto/rule")
+"""Pages whose code has a test below."""
 TINY = {
-    "task": {
-        "keys": "20..59",
-        "reasoning_anchors": "11..13",
-        "memory_anchors": [1],
-        "held_out": [[11, 13]],
-        "n_anchors": 2,
-        "length": 9,
-        "vocab_size": 128,
-    },
-    "data": {"source": "draw", "n_sequences": 100},
+    "task": "paper",
+    "data": {"source": "draw", "n_sequences": 200},
     "init_rates": [0.8],
     "training": {"epochs": 1, "snapshot_epochs": [0], "snapshot_tensors": "all"},
 }
+OWN_TEST = {"README.md", *(f"docs/{page}.md" for page in (*FOLLOWED, *HERE))}
+OTHERS = [page for page in PAGES if blocks(page, "python") and page not in OWN_TEST]
 
 
-OTHERS = [page for page in PAGES if blocks(page, "python") and page not in {*OWN_TEST, *HERE}]
-
-
-def execute(page: str) -> None:
+def execute(page):
     exec(compile("\n".join(blocks(page, "python")), page, "exec"), {"__name__": "page"})
 
 
-def test_attention_is_read_as_the_engines_page_says() -> None:
+def test_attention_is_read_as_the_engines_page_says():
     model = {"kind": "transformer", "norm": "pre", "d_m": 8, "d_f": 8, "d_k": 4}
-    sim.train(sim.make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
+    train(make_run_config(TINY | {"model": model}), "runs/transformer", workers=1)
     execute("docs/engine.md")
 
 
-def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    data = {**TINY, "model": {"d_m": 8, "d_f": 8}}
-    sim.train(sim.make_run_config(data), "runs/mine", workers=1)
-    shown = [line for block in blocks("docs/reference.md", "console") for line in block.splitlines()]
-    first, *_ = [
-        line.removeprefix("$ anchorflow ") for line in shown if line.startswith("$ anchorflow table")
-    ]
-    assert main(shlex.split(first)) == 0
+def test_runs_continue_and_become_a_table_as_the_pages_say(capsys):
+    train(make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
+    (command,) = [block for block in blocks("docs/engine.md", "console") if "--resume" in block]
+    assert main(shlex.split(command)[2:]) == 0
+    shown = "".join(blocks("docs/reference.md", "console")).splitlines()
+    first, *_ = [line for line in shown if line.startswith("$ anchorflow table")]
+    assert main(shlex.split(first)[2:]) == 0
     assert Path("metrics.csv").read_text().startswith("run,model,init_rate")
     pytest.importorskip("pandas")
     capsys.readouterr()
@@ -69,13 +55,106 @@ def test_runs_become_a_table_as_the_page_says(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.startswith("0.8 0 ")
 
 
-def test_runs_continue_as_the_page_says() -> None:
-    sim.train(sim.make_run_config({**TINY, "model": {"d_m": 8, "d_f": 8}}), "runs/mine", workers=1)
-    (command,) = [block for block in blocks("docs/engine.md", "console") if "--resume" in block]
-    assert main(shlex.split(command.removeprefix("$ anchorflow "))) == 0
+def test_the_rule_of_ones_own_has_the_labels_of_its_expression(capsys):
+    execute("docs/howto/rule.md")
+    assert capsys.readouterr().out == "True\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", OTHERS)
-def test_the_code_of_every_other_page_runs(page: str) -> None:
+def test_the_code_of_every_other_page_runs(page):
     execute(page)
+
+
+@pytest.fixture
+def _importable(monkeypatch):
+    """Let a test import the page's file for the first time, which registers its kind."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "extending"))
+    sys.modules.pop("bag_of_words", None)
+    yield
+    from sim.config.model import KINDS
+    from validate import FIGURES
+
+    # Whoever imports the file next registers its kind anew.
+    del KINDS["bag-of-words"], sys.modules["bag_of_words"]
+    FIGURES.pop(101, None)
+
+
+@pytest.mark.usefixtures("_importable")
+def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys):
+    execute("docs/howto/extend.md")
+    said = capsys.readouterr().out
+    assert "rsn_test" in said
+    assert said.endswith("fails\n")
+    assert Path("runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+
+
+@pytest.mark.usefixtures("_importable")
+def test_its_own_matrices_and_keys_are_checked():
+    import bag_of_words  # noqa: F401
+
+    with pytest.raises(InputError, match=r"tensor_init_rates.*W_V.*unknown matrix"):
+        make_run_config({"model": {"kind": "bag-of-words", "tensor_init_rates": {"W_V": 0.5}}})
+    with pytest.raises(InputError, match=r"d_f.*unknown key"):
+        make_run_config({"model": {"kind": "bag-of-words", "d_f": 3}})
+
+
+EXAMPLE = blocks("README.md", "python")[0]
+
+
+def _printed(text):
+    """Return the row of predicted and the row of observed cosines."""
+    return [[float(n) for n in re.findall(r"-?\d+\.\d*", line)] for line in text.strip().split("\n", 1)]
+
+
+def test_the_readmes_example_prints_the_cosines_of_its_run(capsys):
+    """It has ten lines; one epoch stands for the twenty, which the long suite trains."""
+    assert len([line for line in EXAMPLE.splitlines() if line]) <= 10
+    code, times = re.subn(r"\b20\b", "1", EXAMPLE)
+    assert times == 2
+    exec(compile(code, "README.md", "exec"), {})
+    predicted, observed = _printed(capsys.readouterr().out)
+    shapes = label_distribution(Task.paper(length=3), [*range(11, 21)], held_out=True)
+    shapes = shapes - shapes.mean(axis=1, keepdims=True)
+    vectors = Run.open("runs/readme/gamma0.8_seed0").embedding(1)[11:21]
+    for row, rows in ((predicted, shapes), (observed, vectors)):
+        wanted = rows @ rows[4] / np.linalg.norm(rows, axis=1) / np.linalg.norm(rows[4])
+        np.testing.assert_allclose(row, wanted, atol=0.0051)
+
+
+@pytest.mark.long
+def test_the_readmes_example_runs_as_printed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", EXAMPLE],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    predicted, observed = _printed(done.stdout)
+    # The threshold of claim 6; the anchor itself, with its cosine of 1, says nothing.
+    assert np.corrcoef(np.delete([predicted, observed], 4, axis=1))[0, 1] >= 0.7
+
+
+def test_every_file_that_the_readme_links_to_exists():
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_becomes_a_page(notebook, tmp_path):
+    pages = load_script("notebook_pages")
+    copy = tmp_path / notebook.name
+    copy.write_text(notebook.read_text(encoding="utf-8"), encoding="utf-8")
+    page = pages.page_of(pages.executed(copy), copy)
+    pictures = list((tmp_path / f"{notebook.stem}_files").glob("*.png"))
+    assert page.startswith("# ")
+    assert pictures
+    assert all(f"{picture.parent.name}/{picture.name}" in page for picture in pictures)
+    assert "```text" in page

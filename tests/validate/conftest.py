@@ -1,13 +1,14 @@
-"""A handful of tiny finished runs, trained once."""
+"""A handful of tiny finished runs, trained once, their report, a page as a test reads it, and refusals."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from sim import Run, RunConfig, train
 from sim.config.run import make_run_config
+from tests.conftest import Cli
 from validate.figures.style import rendered
 from validate.judge.given import judge_demo
 from validate.judge.groups import Setting, group_runs
@@ -22,6 +23,31 @@ TASK = {
     "memory_anchors": "1..5",
     "held_out": [[11, 13]],
 }
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to, and checks that tags close."""
+
+    void = frozenset({"meta", "link", "img", "br", "input"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.ids: list[str] = []
+        self.alts: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.references += [v for k, v in attrs if k in ("src", "href", "srcset", "action", "data") and v]
+        self.ids += [v for k, v in attrs if k == "id" and v]
+        if tag == "img":
+            self.alts.append(dict(attrs).get("alt") or "")
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
 
 
 def tiny_config(**training: object) -> RunConfig:
@@ -71,3 +97,18 @@ def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
         blank = lambda *args: b"" if "svg" in args else rendered(*args)  # noqa: E731
         patch.setattr("validate.figures.sheet.rendered", blank)
         return report.write(tmp_path_factory.mktemp("report"))[0].parent
+
+
+@pytest.fixture
+def refused(here: Path, cli: Cli) -> Callable[..., str]:
+    """Run a command that is refused in one sentence, which is returned, and leaves nothing behind."""
+
+    def run(*arguments: str) -> str:
+        before = set(here.rglob("*"))
+        said = cli(*arguments, code=2)
+        assert said.out == ""
+        assert said.err.count("\n") == 1
+        assert set(here.rglob("*")) == before
+        return said.err
+
+    return run

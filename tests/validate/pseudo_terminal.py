@@ -1,7 +1,5 @@
 """A pseudo-terminal with a screen, for commands as a person sees them."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

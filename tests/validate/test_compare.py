@@ -1,10 +1,5 @@
 """Comparisons: measures against SciPy, predictors against their definitions, groups and settings."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,29 +7,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr, spearmanr
 
+import theory
 from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
-from theory import InputError, cosine_matrix, label_distribution, off_diagonal, token_label_matrix
-from validate.judge.compare import (
-    Comparison,
-    compare_runs,
-    early_rows,
-    fitted_widths,
-    measures,
-    observed_cosines,
-    predicted_cosines,
-)
-from validate.judge.groups import Setting
-from validate.judge.ranking import ranking, rung_distances
-from validate.observe import Observations, observe
+from theory import InputError, cosine_matrix, off_diagonal
+from validate.judge import compare
+from validate.judge.ranking import STEPS, ranking, rung_distances
+from validate.observe import observe
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, uniform_cosines
 
 
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
-def test_measures_are_scipys(pair: Any) -> None:
+def test_measures_are_scipys(pair):
     p, o = pair
-    found = measures(p, o)
+    found = compare.measures(p, o)
     if min(np.ptp(p), np.ptp(o)) < 1e-9:
         assert np.isnan(found["pearson"])
         assert np.isnan(found["spearman"])
@@ -45,8 +32,13 @@ def test_measures_are_scipys(pair: Any) -> None:
     assert found["largest_error"] == pytest.approx(np.abs(p - o).max())
 
 
-def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) -> None:
-    rows = compare_runs(settings)
+@pytest.fixture
+def small(settings):
+    return settings[-1]
+
+
+def test_rows_cover_every_anchor_predictor_and_epoch(settings):
+    rows = compare.compare_runs(settings)
     memory = [r for r in rows if r.group == "memory" and r.setting == "γ = 0.8" and r.epoch == 4]
     names = {p.name for p in PREDICTORS} - {"eq. 14"}
     assert {r.predictor for r in memory} == names
@@ -57,26 +49,22 @@ def test_rows_cover_every_anchor_predictor_and_epoch(settings: list[Setting]) ->
     assert all(r.estimate.n <= 2 for r in rows)
 
 
-def test_one_cell_by_hand(settings: list[Setting]) -> None:
+def test_one_cell_by_hand(small):
     """Row 12, P^s − u, γ = 0.8, last epoch, from the definitions alone."""
-    small = next(s for s in settings if s.init_rate == 0.8)
     tokens = list(range(11, 21))
-    distributions = [label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
+    distributions = [theory.label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
     predicted = np.delete(cosine_matrix(distributions)[1], 1)
-    per_seed = [
-        pearsonr(predicted, np.delete(cosine_matrix(_run(run).embedding(6)[11:21])[1], 1))[0]
-        for run in small.runs
-    ]
-    row = next(
-        r
-        for r in compare_runs([small], [6])
-        if (r.group, r.anchor, r.predictor, r.measure) == ("reasoning", 12, "P^s - u", "pearson")
+    rows = [cosine_matrix(_run(run).embedding(6)[tokens])[1] for run in small.runs]
+    table = compare.compare_runs([small], [6])
+    wanted = ("reasoning", 12, "P^s - u", "pearson")
+    (row,) = (r for r in table if (r.group, r.anchor, r.predictor, r.measure) == wanted)
+    assert row.estimate.mean == pytest.approx(
+        np.mean([pearsonr(predicted, np.delete(r, 1))[0] for r in rows])
     )
-    assert row.estimate.mean == pytest.approx(np.mean(per_seed), abs=1e-9)
 
 
-def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Setting]) -> None:
-    rows = compare_runs(settings)
+def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings):
+    rows = compare.compare_runs(settings)
     wanted: dict[str, list[tuple[int, float]]] = {}
     for r in rows:
         if (r.anchor, r.measure, r.group) == (None, "pearson", rows[-1].group):
@@ -86,33 +74,26 @@ def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings: list[Se
     for name, points in wanted.items():
         np.testing.assert_array_equal(drawn[name], points)
     with pytest.raises(InputError, match="nothing to draw"):
-        Comparison([]).plot()
+        compare.Comparison([]).plot()
 
 
-def test_every_number_stands_under_the_name_of_its_measure(settings: list[Setting]) -> None:
+def test_every_number_stands_under_the_name_of_its_measure(small):
     """The early comparison, the ranking and the error budget of one setting, by SciPy and by hand."""
-    small = next(s for s in settings if s.init_rate == 0.8)
-    tokens, last = small.task.anchors, small.epochs()[-1]
+    tokens, last = list(small.task.anchors), small.epochs()[-1]
     predicted = [off_diagonal(uniform_cosines(run.task, tokens)) for run in small.runs]
-    sample = [off_diagonal(from_counts(run, tokens)) for run in small.runs]
-
-    def wanted(epochs: list[int], guesses: list[Any]) -> dict[str, float]:
-        seen = [off_diagonal(run.cosines(tokens, e)) for run, e in zip(small.runs, epochs, strict=True)]
-        pairs = list(zip(guesses, seen, strict=True))
-        each = {
-            "pearson": [pearsonr(p, o).statistic for p, o in pairs],
-            "spearman": [spearmanr(p.round(12), o.round(12)).statistic for p, o in pairs],
-            "rmse": [np.sqrt(np.mean((p - o) ** 2)) for p, o in pairs],
-            "largest_error": [np.abs(p - o).max() for p, o in pairs],
-            "skill": [1 - ((p - o) ** 2).sum() / (o**2).sum() for p, o in pairs],
-        }
-        return {name: float(np.mean(values)) for name, values in each.items()}
-
-    early = [early_epoch(run) for run in small.runs]
-    by_hand = wanted(early, predicted)
+    early = [off_diagonal(run.cosines(tokens, early_epoch(run))) for run in small.runs]
+    pairs = list(zip(predicted, early, strict=True))
+    each = {
+        "pearson": [pearsonr(p, o).statistic for p, o in pairs],
+        "spearman": [spearmanr(p.round(12), o.round(12)).statistic for p, o in pairs],
+        "rmse": [np.sqrt(np.mean((p - o) ** 2)) for p, o in pairs],
+        "largest_error": [np.abs(p - o).max() for p, o in pairs],
+        "skill": [1 - ((p - o) ** 2).sum() / (o**2).sum() for p, o in pairs],
+    }
+    by_hand = {name: float(np.mean(values)) for name, values in each.items()}
     rows = {
         row.measure: row.estimate.mean
-        for row in early_rows(small)
+        for row in compare.early_rows(small)
         if (row.group, row.anchor, row.predictor) == (ALL, None, "P^s - u")
     }
     assert rows == pytest.approx({name: by_hand[name] for name in rows})
@@ -120,39 +101,48 @@ def test_every_number_stands_under_the_name_of_its_measure(settings: list[Settin
     assert [ranked.pearson.mean, ranked.skill.mean, ranked.rmse.mean] == pytest.approx(
         [by_hand[name] for name in ("pearson", "skill", "rmse")]
     )
-    for lower, upper in (("P^s - u", "observed"), ("P^s - u", "finite sample")):
-        (found,) = (
-            d
-            for d in rung_distances([small])
-            if (d.epoch, d.group, d.lower, d.upper) == (last, ALL, lower, upper)
-        )
-        at_end = wanted([last] * len(small.runs), predicted)
-        apart = [np.abs(p - s) for p, s in zip(predicted, sample, strict=True)]
-        if upper == "finite sample":
-            at_end |= {
-                "rmse": float(np.mean([np.sqrt((a**2).mean()) for a in apart])),
-                "largest_error": float(np.mean([a.max() for a in apart])),
-            }
-        assert found.rmse.mean == pytest.approx(at_end["rmse"])
-        assert found.largest.mean == pytest.approx(at_end["largest_error"])
+    ladder = {
+        "P^s - u": predicted,
+        "finite sample": [off_diagonal(from_counts(run, tokens)) for run in small.runs],
+        "frozen flow": [off_diagonal(cosine_matrix(_frozen(run, last)[tokens])) for run in small.runs],
+        "observed": [off_diagonal(run.cosines(tokens, last)) for run in small.runs],
+    }
+    budget = rung_distances([small])
+    for lower, upper in (("P^s - u", "observed"), ("P^s - u", "finite sample"), ("frozen flow", "observed")):
+        wanted = (last, ALL, lower, upper)
+        (found,) = (d for d in budget if (d.epoch, d.group, d.lower, d.upper) == wanted)
+        apart = [a - b for a, b in zip(ladder[lower], ladder[upper], strict=True)]
+        assert found.rmse.mean == pytest.approx(np.mean([np.sqrt((a**2).mean()) for a in apart]))
+        assert found.largest.mean == pytest.approx(np.mean([np.abs(a).max() for a in apart]))
+        assert found.rmse.n == len(small.runs)
 
 
-def _run(observed: Observations) -> Run:
+def _frozen(observed, epoch):
+    """Return the embedding of the frozen flow: the same initial weights, held fixed."""
+    run = _run(observed)
+    return theory.frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
+
+
+def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small):
+    distances = {(d.epoch, d.group, d.lower, d.upper): d for d in rung_distances([small])}
+    assert {key[2:] for key in distances} >= {(lower, upper) for lower, upper, _ in STEPS}
+    for epoch in small.epochs():
+        steps = [distances[epoch, "reasoning", lower, upper] for lower, upper, _ in STEPS]
+        whole = distances[epoch, "reasoning", "P^s - u", "observed"]
+        assert whole.rmse.mean <= sum(s.rmse.mean for s in steps) + 1e-12
+        assert all(s.largest.mean >= s.rmse.mean for s in steps)
+
+
+def _run(observed):
     assert observed.path is not None
     return Run.open(observed.path)
 
 
-def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: Path) -> None:
+def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path):
     """The predictor in time: at epoch 0 it is the embedding; under small SGD steps it stays with it,
     and under AdamW, whose steps are of another size, it does not."""
-    sgd = tiny_config(
-        optimizer="sgd",
-        batch_size="full",
-        learning_rate=1.0,
-        clip_norm=0.0,
-        weight_decay=0.0,
-        dtype="float64",
-    )
+    plain = {"batch_size": "full", "learning_rate": 1.0, "clip_norm": 0.0, "weight_decay": 0.0}
+    sgd = tiny_config(optimizer="sgd", dtype="float64", **plain)
     of_sgd, of_adamw = (
         [_frozen_errors(run) for run in train(config, tmp_path / name) if run.config.init_rate == 0.8]
         for name, config in (("sgd", sgd), ("adamw", tiny_config()))
@@ -162,33 +152,32 @@ def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path: 
     assert min(errors[-1]["rmse"] for errors in of_adamw) > 10 * largest
 
 
-def _frozen_errors(run: Run) -> list[dict[str, Any]]:
+def _frozen_errors(run):
     tokens = run.task.anchors
     frozen = next(p for p in PREDICTORS if p.name == "frozen flow")
     observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        predicted = frozen.cosines(observed, tokens, epoch)
-        found.append(measures(off_diagonal(predicted), off_diagonal(observed_cosines(run, epoch, tokens))))
+        seen = off_diagonal(compare.observed_cosines(run, epoch, tokens))
+        found.append(compare.measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
     return found
 
 
-def test_the_sample_predictor_uses_the_runs_own_data(runs: list[Run]) -> None:
+def test_the_sample_predictor_uses_the_runs_own_data(runs):
     data = build_dataset(runs[0].config)
-    C = token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
-    found = predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
+    C = theory.token_label_matrix(data.tokens[data.train].numpy(), data.labels[data.train].numpy(), 110)
+    found = compare.predicted_cosines([runs[0]], 6, (1, 2, 3))["finite sample"][0]
     np.testing.assert_allclose(found, cosine_matrix(C[1:4]), atol=1e-12)
 
 
-def test_widths_are_fitted_on_the_other_seeds(settings: list[Setting]) -> None:
-    small = next(s for s in settings if s.init_rate == 0.8)
+def test_widths_are_fitted_on_the_other_seeds(small):
     tokens = small.task.reasoning_anchors
-    first, second = fitted_widths(small.runs, 6, tokens)
-    assert fitted_widths([small.runs[1]], 6, tokens) == [first]
-    assert fitted_widths([small.runs[0]], 6, tokens) == [second]
+    first, second = compare.fitted_widths(small.runs, 6, tokens)
+    assert compare.fitted_widths([small.runs[1]], 6, tokens) == [first]
+    assert compare.fitted_widths([small.runs[0]], 6, tokens) == [second]
 
 
-def test_time_is_the_sum_of_learning_rates(runs: list[Run]) -> None:
+def test_time_is_the_sum_of_learning_rates(runs):
     run = observe(runs[0])
     steps_per_epoch = run.metrics[-1]["step"] / 6
     assert time_at(run, 0) == 0

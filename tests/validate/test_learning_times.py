@@ -1,50 +1,37 @@
 """Predicted against observed times: R², what is censored, guesses that are fitted on other settings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.config.run import MemberConfig
-from tests.conftest import Cli
 from tests.tiny_task import TASK
 from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
 from theory.flows.mean_training import MOST_GRADIENTS
 from validate.commands.predict import Options
 from validate.judge.agreement import r_squared
-from validate.judge.measures.learning_times import (
-    GUESSES,
-    Kept,
-    Time,
-    best_guess,
-    explained,
-    matched_off,
-    one_sided,
-    times_of,
-)
+from validate.judge.measures import learning_times
 from validate.predict.learning import bias_sentences, predict_for, time_rows
 
-MEAN, INVERSE, LINEAR = GUESSES
+MEAN, INVERSE, LINEAR = learning_times.GUESSES
 
 
-def time(observed: float, predicted: float, **changed: object) -> Time:
-    made = Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
+def time(observed, predicted, **changed):
+    made = learning_times.Time("mem", "adamw", 1e-4, 0.5, observed, predicted, end=20.0)
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def kept(half: dict[str, float], rate: float = 1e-4) -> Kept:
+def kept(half, rate=1e-4):
     steps = np.arange(0, 1_000_001, 100)
     accuracy = {name: np.clip(0.5 * steps / at, 0, 1)[None] for name, at in half.items()}
-    return Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
+    return learning_times.Kept("adamw", rate, 0.8, LearningCurves(steps, accuracy, accuracy, 100))
 
 
-def test_r_squared_against_numbers_worked_by_hand() -> None:
+def test_r_squared_against_numbers_worked_by_hand():
     assert r_squared([1, 2, 3], [1, 2, 3]) == 1.0
     assert r_squared([1, 2, 3], [2, 2, 2]) == 0.0
     assert r_squared([1, 2, 6], [1, 3, 4]) == pytest.approx(1 - 5 / 14)
@@ -52,12 +39,12 @@ def test_r_squared_against_numbers_worked_by_hand() -> None:
     assert math.isnan(r_squared([2, 2, 2], [1, 2, 3]))
 
 
-def test_times_are_steps_on_both_sides() -> None:
+def test_times_are_steps_on_both_sides():
     """A run's time is Σ rate over its rate; what is predicted after its end is not reached."""
     accuracy = {"mem": [0.0] * 11, "rsn_train": ramp(4), "rsn_test": ramp(8)}
     observed = run(0.8, 0, accuracy, learning_rate=1e-2)
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1e5}, rate=1e-2)
-    mem, train, test = times_of(observed, [kept({}), prediction])
+    mem, train, test = learning_times.times_of(observed, [kept({}), prediction])
     assert mem.observed == math.inf
     assert 2**mem.predicted == pytest.approx(300)
     assert 2**train.observed == pytest.approx(400)
@@ -65,24 +52,21 @@ def test_times_are_steps_on_both_sides() -> None:
     assert 2**test.observed == pytest.approx(800)
     assert test.predicted == math.inf
     assert 2**test.end == 1000
-    assert times_of(observed, [kept({})]) == []
+    assert learning_times.times_of(observed, [kept({})]) == []
 
 
-def test_what_one_side_lacks_is_counted_and_enters_with_the_end() -> None:
+def test_what_one_side_lacks_is_counted_and_enters_with_the_end():
     times = [time(1, 1), time(2, 2), time(6, math.inf, end=5.0), time(math.inf, 4)]
-    assert one_sided(times) == pytest.approx(2 / 4)
-    assert one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
-    assert explained(times) == pytest.approx(r_squared([1, 2, 6], [1, 2, 5]))
-    assert math.isnan(one_sided([]))
+    assert learning_times.one_sided(times) == pytest.approx(2 / 4)
+    assert learning_times.one_sided([*times, time(math.inf, math.inf)]) == pytest.approx(2 / 5)
+    assert learning_times.explained(times) == pytest.approx(r_squared([1, 2, 6], [1, 2, 5]))
+    assert math.isnan(learning_times.one_sided([]))
 
 
-def test_a_guess_has_not_seen_its_own_setting() -> None:
+def test_a_guess_has_not_seen_its_own_setting_and_explains_everything_if_it_is_right():
     """The mean of the others, with every setting far from it, is worse than the mean of all."""
     times = [time(float(x), 0.0, init_rate=x / 10) for x in range(1, 6)]
     assert MEAN.explained(times) == pytest.approx(1 - (5 / 4) ** 2)
-
-
-def test_a_guess_that_is_right_explains_everything() -> None:
     rates = [1e-4, 2e-4, 4e-4, 8e-4]
     inverse = [time(10 - math.log2(rate), 0.0, rate=rate) for rate in rates]
     assert INVERSE.explained(inverse) == pytest.approx(1.0)
@@ -92,18 +76,18 @@ def test_a_guess_that_is_right_explains_everything() -> None:
         for gamma in (0.3, 0.5, 0.8)
     ]
     assert LINEAR.explained(linear) == pytest.approx(1.0)
-    assert best_guess(linear) == pytest.approx(1.0)
+    assert learning_times.best_guess(linear) == pytest.approx(1.0)
     assert INVERSE.explained(linear) < 0.9
 
 
-def test_matched_accuracy_is_read_from_the_prediction() -> None:
+def test_matched_accuracy_is_read_from_the_prediction():
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
     observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(4.2)})
-    assert matched_off(observed, [prediction]) == pytest.approx(0.4 - 0.2)
-    assert math.isnan(matched_off(observed, []))
+    assert learning_times.matched_off(observed, [prediction]) == pytest.approx(0.4 - 0.2)
+    assert math.isnan(learning_times.matched_off(observed, []))
 
 
-def test_a_training_that_is_not_predicted_is_refused() -> None:
+def test_a_training_that_is_not_predicted_is_refused():
     member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
     changes: list[tuple[str, dict[str, Any]]] = [
         ("training", {"momentum": 0.9}),
@@ -119,7 +103,7 @@ def test_a_training_that_is_not_predicted_is_refused() -> None:
 
 
 @pytest.mark.parametrize("scatter", [False, True])
-def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: Path, cli: Cli) -> None:
+def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
     file = tmp_path / "task.toml"
     file.write_text(TASK)
     words = ["predict", str(file), "--curves", "--init-rate", "0.6", "--lr", "2e-3", "--seed", "2"]
@@ -138,7 +122,7 @@ def test_the_command_s_curves_are_those_of_its_options(scatter: bool, tmp_path: 
     assert Options().max_gradients == MOST_GRADIENTS
 
 
-def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences() -> None:
+def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences():
     accuracy = {
         "slow": [[0.0, 0.2, 0.4, 0.45]],
         "later": [[0.0, 0.0, 0.0, 1.0]],

@@ -1,23 +1,26 @@
-"""Options made from types, their help, and what a shell completes."""
-
-from __future__ import annotations
+"""Options made from types, their help, what a shell completes; engines and models of one's own."""
 
 import subprocess
+import sys
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Literal
 
 import pytest
 
-from sim import TrainingConfig
-from tests.conftest import Cli
+from sim import Execution, TrainingConfig
+from sim.training.engines import ENGINES, engine_of
+from tests.tiny_task import TASK, TINY
+from tests.validate.sweeps.toy import write_toy
 from theory import InputError
-from validate.commands import COMMANDS, commands_of, predict
+from validate import commands
+from validate.commands import commands_of, predict
 from validate.commands.options import Option, members, nested, options_of
-from validate.commands.parsing import parse
+from validate.commands.parsing import import_first, parse
 from validate.commands.train import Options, configuration_of
 
 
-def test_a_key_is_on_or_off(tmp_path: Path) -> None:
+def test_a_key_is_on_or_off(tmp_path):
     file = tmp_path / "c.toml"
     file.write_text("[data]\nshuffle_labels = true\n")
     for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
@@ -25,9 +28,7 @@ def test_a_key_is_on_or_off(tmp_path: Path) -> None:
         assert config.data.shuffle_labels is expected
 
 
-def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(
-    tmp_path: Path,
-) -> None:
+def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(tmp_path):
     file = tmp_path / "c.toml"
     file.write_text("[model]\nd_m = 8\n")
     kind = ["--model.kind=transformer", "--model.d-k", "4", "--model.tensor-init-rates", "W_U", "0.5"]
@@ -37,16 +38,15 @@ def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(
         assert model.tensor_init_rates == {"W_U": 0.5}
 
 
-def test_options_come_in_any_order_and_with_either_hyphen() -> None:
-    expected = parse(
-        "train", Options, ["x.toml", "--out", "r", "--seeds", "1", "2", "--training.dtype=float64"]
+def test_options_come_in_any_order_and_with_either_hyphen():
+    lines = (
+        "x.toml --out r --seeds 1 2 --training.dtype=float64",
+        "--seeds 1 2 --out r x.toml --training.dtype float64",
+        "--training.dtype float64 --out=r x.toml --seeds 1 2",
     )
+    expected, *others = (parse("train", Options, line.split()) for line in lines)
     assert expected.keys == {"seeds": (1, 2), "training.dtype": "float64"}
-    for arguments in (
-        ["--seeds", "1", "2", "--out", "r", "x.toml", "--training.dtype", "float64"],
-        ["--training.dtype", "float64", "--out=r", "x.toml", "--seeds", "1", "2"],
-    ):
-        assert parse("train", Options, arguments) == expected
+    assert others == [expected] * 2
     for name in ("--training.learning_rate", "--lr"):
         assert parse("train", Options, [name, "3e-3"]).keys == {"training.learning_rate": 3e-3}
     for seeds in (["0", "1"], ["0,1"]):
@@ -54,7 +54,7 @@ def test_options_come_in_any_order_and_with_either_hyphen() -> None:
         assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
 
 
-def test_values_have_the_types_of_their_keys() -> None:
+def test_values_have_the_types_of_their_keys():
     mixed = Option("n", int | Literal["full"])
     assert (mixed.value("3"), mixed.value("full")) == (3, "full")
     with pytest.raises(InputError, match="an integer, full"):
@@ -66,9 +66,9 @@ def test_values_have_the_types_of_their_keys() -> None:
     assert nested({"a": 1, "b.c": 2, "b.d.e": 3}) == {"a": 1, "b": {"c": 2, "d": {"e": 3}}}
 
 
-def test_every_path_may_begin_at_home() -> None:
+def test_every_path_may_begin_at_home():
     """A shell leaves ~ as it is in --out=~/runs: a folder of that name would be made."""
-    kinds = [kind for name in COMMANDS for kind, _ in commands_of(name).values()]
+    kinds = [kind for name in commands.COMMANDS for kind, _ in commands_of(name).values()]
     paths = [option for kind in kinds for option in options_of(kind) if Path in members(option.kind)]
     assert len(paths) > 10
     for option in paths:
@@ -86,7 +86,7 @@ def test_every_path_may_begin_at_home() -> None:
         (["train", "--out", "fol"], ["folder"]),
     ],
 )
-def test_a_shell_completes(words: list[str], offered: list[str], tmp_path: Path, cli: Cli) -> None:
+def test_a_shell_completes(words, offered, tmp_path, cli):
     completion = cli("--print-completion", "bash").out
     (tmp_path / "folder").mkdir()
     line = " ".join(f"'{word}'" for word in words)
@@ -96,9 +96,104 @@ def test_a_shell_completes(words: list[str], offered: list[str], tmp_path: Path,
     assert done.stdout.split() == offered
 
 
-def test_curves_are_predicted_for_training_as_it_is_by_default() -> None:
+def test_curves_are_predicted_for_training_as_it_is_by_default():
     curves, training = predict.Options.model_fields, TrainingConfig.model_fields
     shared = curves.keys() & training.keys()
     assert shared == {"epochs", "learning_rate", "optimizer"}
     for name in shared:
         assert curves[name].default == training[name].default
+
+
+COMMANDS = [
+    ["train", "task.toml", "--out", "out", *TINY],
+    ["study", "toy.toml", "--run", "--root", "out", "--kept", "kept"],
+    ["sweep", "toy.toml", "--out", "out"],
+]
+
+
+@pytest.fixture
+def _files(here):
+    write_toy(here)
+    (here / "task.toml").write_text(TASK)
+
+
+@pytest.fixture
+def seen(_files, monkeypatch):
+    """What an engine in Dask's stead is given; the jobs are trained in this process."""
+    calls: list[Any] = []
+
+    def train_jobs(jobs, execution, stop, report):
+        calls.append((len(jobs), execution))
+        here = Execution(resume=execution.resume, shared=execution.shared)
+        return engine_of("local")(jobs, here, stop, report)
+
+    for name in ("dask", "slurm"):
+        monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
+    return calls
+
+
+@pytest.mark.usefixtures("_files")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
+        (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
+        (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
+        (["--engine", "ray"], "one of local, dask, slurm"),
+        (["--engine", "dask", "--workers", "-1"], "workers = -1"),
+    ],
+)
+def test_options_that_do_not_fit(command, arguments, named, refused):
+    assert named in refused(*command, *arguments)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_the_jobs_go_to_the_engine_that_is_asked_for(command, seen, cli):
+    printed = cli(*command, "--scheduler", "tcp://x:1", "--workers", "3")
+    ((n_jobs, execution),) = seen
+    assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1
+    options = {"scheduler": "tcp://x:1"}
+    assert execution == Execution(engine="dask", workers=3, engine_options=options, resume=True, shared=True)
+    assert "engine: dask, workers: 3" in printed.err  # This machine's rates say nothing.
+
+
+MODEL = Path(__file__).parents[2] / "docs" / "extending" / "bag_of_words.py"
+
+
+def test_a_file_is_imported_and_no_namesake(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    (tmp_path / "random.py").touch()
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "its_own_model.py").touch()
+    (tmp_path / "link.py").symlink_to(tmp_path / "inside" / "its_own_model.py")
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    import_first(["--import", str(tmp_path / "link.py")])
+    assert sys.modules.pop("its_own_model").__file__ == str(tmp_path / "inside" / "its_own_model.py")
+    for name, problem in (("random.py", "another module has that name"), ("loop.py", "cannot be imported")):
+        with pytest.raises(InputError, match=problem):
+            import_first(["--import", str(tmp_path / name)])
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_is_trained_resumed_and_read(tmp_path):
+    (tmp_path / "task.toml").write_text(TASK)
+    (tmp_path / "own.py").write_text(MODEL.read_text().replace("bag_of_words:", "own:"))
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "anchorflow", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    model = ["--model.kind", "bag-of-words", "--gammas", "0.8", "--seeds", "0", "1", "--epochs", "2"]
+    done = run("train", "task.toml", "--import", "own.py", *model, "--out", "runs", "--workers", "2")
+    assert done.returncode == 0, done.stderr
+    refused = run("table", "runs")
+    assert refused.returncode == 2
+    assert f"--import {tmp_path / 'own.py'}" in refused.stderr
+    # A run that was planned and is not there is begun by --resume.
+    rmtree(tmp_path / "runs" / "gamma0.8_seed1")
+    resumed = run("train", "--resume", "runs", "--import=own.py", "--workers", "1")
+    assert resumed.returncode == 0, resumed.stderr
+    table = run("table", "runs", "--import", "own.py", "--json")
+    assert table.stdout.count('"seed": 1') > 0

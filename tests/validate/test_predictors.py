@@ -1,19 +1,23 @@
-"""One list of predictions: comparisons, claims, figures and predictions from a task share name and number."""
-
-from __future__ import annotations
+"""One list of predictions, shared by name and number; the accuracy that no order-blind model passes."""
 
 import itertools
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
 
 import theory
+from sim.config.run import make_member_config
+from sim.config.task_files import as_task
+from sim.data.dataset import build_dataset
+from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
-from theory.arrays import FloatArray
+from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
-from validate.judge.groups import Setting
+from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.cells import summary
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
 from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled
@@ -22,7 +26,7 @@ from validate.prediction import Prediction
 ANCHORS = tuple(range(11, 21))
 
 
-def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> None:
+def test_every_list_takes_its_predictions_from_one(settings):
     small = settings[-1]
     compared = predicted_cosines(small.runs, 6, ANCHORS)
     drawn = predictions(small, ANCHORS)
@@ -41,7 +45,7 @@ def test_every_list_takes_its_predictions_from_one(settings: list[Setting]) -> N
 @pytest.mark.parametrize(
     ("rule", "summed"), [(Sum(), True), (Shift({1: 5, 2: -2, 3: 0}), False), (Lookup(), False)]
 )
-def test_eq_14_speaks_of_sums_alone(rule: Sum | Shift | Lookup, summed: bool) -> None:
+def test_eq_14_speaks_of_sums_alone(rule, summed):
     task = Task(
         keys=range(30, 60), n_anchors=2, length=3, vocab_size=90, mappings=[Mapping((1, 2, 3), rule, "own")]
     )
@@ -51,7 +55,7 @@ def test_eq_14_speaks_of_sums_alone(rule: Sum | Shift | Lookup, summed: bool) ->
     assert ("fig5cd_geometry_own" in prediction.figures()) is summed
 
 
-def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:
+def by_hand(matrix, tokens, distance):
     found = [
         matrix[i, j]
         for i, j in itertools.combinations(range(len(tokens)), 2)
@@ -60,7 +64,7 @@ def by_hand(matrix: FloatArray, tokens: Sequence[int], distance: int) -> str:
     return f"{np.mean(found):.3f}"
 
 
-def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
+def test_means_at_a_distance_are_over_tokens_that_far_apart():
     """Of 1, 2, 5 and 9 no two are 2, 5 or 6 apart; of all anchors some are, and 9 is the last one shown."""
     mappings = [Mapping((1, 2, 5, 9), Sum(), "sum"), Mapping((10, 11, 12), Lookup(), "memory")]
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
@@ -78,7 +82,7 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart() -> None:
     assert all(note.startswith("– under P^s - mean P") for note in Prediction.of(task).notes())
 
 
-def test_sampled_means_too_are_at_distances_of_tokens() -> None:
+def test_sampled_means_too_are_at_distances_of_tokens():
     """In any order of the anchors; what the samples do not resolve is left out of a mean."""
     matrix = np.array(
         [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
@@ -100,7 +104,7 @@ HALF_HELD_OUT = Task(
 
 
 @pytest.mark.statistical
-def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
+def test_one_data_set_is_the_mean_over_drawn_tables():
     """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""
     population, rng = theory.enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
     kept, tokens = ~population.held_out, list(HALF_HELD_OUT.anchors)
@@ -119,19 +123,19 @@ def test_one_data_set_is_the_mean_over_drawn_tables() -> None:
     assert 0 < errors[:3, 3:].max() < 0.02
 
 
-def scaled(inner: FloatArray) -> FloatArray:
+def scaled(inner):
     norms = np.sqrt(np.diagonal(inner))
     return np.asarray(inner / norms[:, None] / norms)
 
 
-def parity(few: int) -> Task:
+def parity(few):
     """Return a task in which every anchor has the labels of the keys, and a table with a few anchors."""
     rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
     mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 10 + few), Lookup(20, 27), "few")]
     return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
 
 
-def test_nothing_drives_a_token_that_is_never_seen_in_training() -> None:
+def test_nothing_drives_a_token_that_is_never_seen_in_training():
     held_out = [(a, 6) for a in (4, 5, 6)] + [(6, 4), (6, 5)]
     rule = Mapping((4, 5, 6, 7), Sum(), "rule", [*held_out, (6, 7), (7, 6)])
     task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
@@ -143,7 +147,7 @@ def test_nothing_drives_a_token_that_is_never_seen_in_training() -> None:
             assert np.isfinite(np.delete(np.delete(cosines, 2, 0), 2, 1)).all()
 
 
-def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
+def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason():
     """Every P^s is the mean P, so that their difference has no direction."""
     prediction = Prediction.of(parity(3))
     rows = {tuple(row[:2]): row[2:] for row in prediction.cosine_rows()}
@@ -153,3 +157,76 @@ def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason() -> None:
     assert note == f"– under {MARGINAL}: that vector of 1, ... (7 tokens) is zero, and has no direction."
     assert not any("nan" in cell for row in prediction.cosine_rows() for cell in row)
     assert not any(s.startswith("–") for s in Prediction.of(HALF_HELD_OUT).notes())
+
+
+EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})
+RULE, BLIND = "(key + 5 * a1 + 3 * a2 * a3) % 37", "key + a1 * a2 * a3 % 5"
+
+
+def counted(sequences, labels):
+    """Return the best accuracy that sees each sequence as a bag of tokens."""
+    seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
+    for sequence, label in zip(sequences, labels, strict=True):
+        seen[tuple(sorted(sequence))][label] += 1
+    return sum(max(counts.values()) for counts in seen.values()) / len(labels)
+
+
+def best_accuracy(task, seed):
+    """Return the best memory accuracy on one draw of the tables."""
+    population = theory.enumerate_population(task)
+    labels = theory.labels_of(task, population, theory.draw_tables(task, np.random.default_rng(seed)))
+    table = np.array([m.is_table for m in task.mappings])[population.mapping] & ~population.held_out
+    return counted(population.sequences[table].tolist(), labels[table].tolist())
+
+
+def ordered(label):
+    """Return a task with three anchors, a rule of which two combinations are held out, and a table."""
+    own = Mapping((1, 2, 3), Expression(label), "own", [(1, 2, 3), (3, 3, 1)])
+    mappings = [own, Mapping((5, 6), Lookup(), "memory")]
+    return Task(keys=range(10, 14), n_anchors=3, length=4, vocab_size=37, mappings=mappings)
+
+
+@pytest.mark.parametrize("task", [EMB_MLP, WINDOW])
+def test_the_ceiling_is_the_mean_over_drawn_tables(task):
+    found = [best_accuracy(task, seed) for seed in range(8)]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    ceiling = order_blind_ceiling(task)
+    assert ceiling is not None
+    assert abs(ceiling - np.mean(found)) < 4 * error
+    assert error < 0.01
+
+
+def test_ceilings_by_hand():
+    """Of 100 pairs ten are equal; of 90 the better of two labels out of 100 is right, 1.01 times of 2."""
+    assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
+    # Of m orderings with one of two labels each, B and m − B get one, B binomial.
+    mapping = Mapping(range(1, 5), Lookup(30, 31), "memory")
+    task = Task(keys=(20, 21), n_anchors=6, length=7, vocab_size=40, mappings=[mapping])
+    orderings = Counter(tuple(sorted(c)) for c in product(range(4), repeat=6)).values()
+    best = [sum(comb(m, j) * max(j, m - j) for j in range(m + 1)) / 2**m for m in orderings]
+    assert max(orderings) == 180
+    assert order_blind_ceiling(task) == pytest.approx(sum(best) / 4**6)
+
+
+def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count():
+    assert order_blind_ceiling(Task.paper()) is None
+    assert order_blind_ceiling(task_from_dict(RANGES)) is None
+    large = Task(
+        keys=range(20, 37),
+        n_anchors=5,
+        length=6,
+        vocab_size=37,
+        mappings=[Mapping(range(1, 16), Expression(RULE))],
+    )
+    assert rule_ceiling(large, large.mappings[0]) is None
+
+
+@pytest.mark.parametrize("label", [RULE, BLIND])
+def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label):
+    task = ordered(label)
+    config = make_member_config({"task": task_to_dict(task), "init_rate": 0.8, "seed": 3})
+    made = build_dataset(config)
+    rows = made.parts["rsn_train"]
+    by_hand = counted(made.tokens[rows].tolist(), made.labels[rows].tolist())
+    assert rule_ceiling(task, task.mappings[0]) == pytest.approx(by_hand)
+    assert rule_ceiling(task, task.mappings[1]) is None

@@ -1,26 +1,12 @@
 """Predictions for tasks whose labels are too many to count: estimates with their standard errors."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.conftest import Cli
-from theory import (
-    Expression,
-    InputError,
-    Lookup,
-    Mapping,
-    Task,
-    cosine_matrix,
-    label_distribution,
-    marginal_distribution,
-    off_diagonal,
-    sample_labels,
-)
+import theory
+from theory import Expression, InputError, Lookup, Mapping, Task, cosine_matrix, off_diagonal
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
 from validate.prediction import Prediction
@@ -45,7 +31,7 @@ rule = "lookup"
 """40 keys with 13^5 combinations: 14.9 million pairs."""
 
 
-def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
+def small(label="(key * min(a1, a2)) // 3 % 97"):
     """Return a task that can be counted: what is sampled of it can be compared."""
     mappings = [
         Mapping(range(1, 8), Expression(label), "own", [(1, 2)]),
@@ -54,7 +40,7 @@ def small(label: str = "(key * min(a1, a2)) // 3 % 97") -> Task:
     return Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
 
 
-def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: int) -> list[Prediction]:
+def sampled(task, monkeypatch, n_samples, seeds):
     """Predict with a limit so low that even a small task has to be sampled."""
     _labels.cache_clear()
     with monkeypatch.context() as lowered:
@@ -64,7 +50,7 @@ def sampled(task: Task, monkeypatch: pytest.MonkeyPatch, n_samples: int, seeds: 
     return found
 
 
-def test_a_large_task_from_toml_is_sampled(tmp_path: Path, cli: Cli) -> None:
+def test_a_large_task_from_toml_is_sampled(tmp_path, cli):
     """Columns, keys and figures: what is sampled has an error, and what is exact has none."""
     assert set(Prediction.of(Task.from_toml(LARGE), n_samples=200).figures()) == {
         "fig4b_label_distributions",
@@ -98,7 +84,7 @@ def test_a_large_task_from_toml_is_sampled(tmp_path: Path, cli: Cli) -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("n_samples", [4000, 20_000])
-def test_sampled_numbers_lie_within_their_errors(n_samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_numbers_lie_within_their_errors(n_samples, monkeypatch):
     task = small()
     (drawn,) = sampled(task, monkeypatch, n_samples, 1)
     assert not any("nan" in cell for row in drawn.token_rows() + drawn.cosine_rows() for cell in row)
@@ -113,8 +99,8 @@ def test_sampled_numbers_lie_within_their_errors(n_samples: int, monkeypatch: py
         scores = off_diagonal(value.value - exact.cosines["own"][name]) / off_diagonal(value.standard_error)
         assert np.abs(scores).max() < 5
     shares = np.array(list(drawn.to_json()["label_distributions"].values()))
-    wanted_shares = [label_distribution(task, s, held_out=True) for s in task.anchors]
-    marginal = marginal_distribution(task, held_out=True)
+    wanted_shares = [theory.label_distribution(task, s, held_out=True) for s in task.anchors]
+    marginal = theory.marginal_distribution(task, held_out=True)
     for p, found_p in ((np.array(wanted_shares), shares), (marginal, drawn.to_json()["marginal"])):
         # Five standard errors of a share, of one draw more than there are.
         assert (np.abs(found_p - p) < 5 * np.sqrt((p + 1 / n_samples) / n_samples)).all()
@@ -122,7 +108,7 @@ def test_sampled_numbers_lie_within_their_errors(n_samples: int, monkeypatch: py
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch):
     """Over ten seeds the mean lies within its error of the exact value; that of plain cosines does not."""
     task, tokens = small(), tuple(range(1, 8))
     draws = sampled(task, monkeypatch, 4000, 10)
@@ -143,7 +129,7 @@ def test_cosines_and_norms_are_not_biased_by_the_sampling_noise(monkeypatch: pyt
     assert abs(norms.mean() - exact_norm) < 3.5 * norms.std(ddof=1) / np.sqrt(len(norms))
 
 
-def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch):
     """Multiplied by an anchor, 97 keys give each of 97 labels once: P^s is uniform, but for tables."""
     mappings = [
         Mapping(range(1, 5), Expression("(key - 10) * a1 * a2 % 97"), "uniform"),
@@ -163,14 +149,14 @@ def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch: pytes
 
 @pytest.mark.parametrize("task", [small(), Task.from_toml(LARGE)], ids=["counted", "sampled"])
 @pytest.mark.parametrize("n_samples", [0, 39])
-def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task: Task, n_samples: int) -> None:
+def test_too_few_samples_are_refused_alike_whether_they_are_needed_or_not(task, n_samples):
     with pytest.raises(InputError, match=f"n_samples = {n_samples}: out of range; give at least 40"):
         Prediction.of(task, n_samples=n_samples)
     with pytest.raises(InputError, match="give at least 40"):
-        sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
+        theory.sample_labels(task, [21], np.random.default_rng(0), n_samples=n_samples)
 
 
-def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size() -> None:
+def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size():
     """200 anchors of 100 000 labels at 100 bytes each: 2e9 bytes."""
     task = Task(
         keys=range(300, 310), n_anchors=1, length=2, vocab_size=100_000, reasoning_anchors=range(1, 201)

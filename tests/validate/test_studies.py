@@ -1,7 +1,5 @@
 """Studies: what their files say, how far they are, training and keeping them, and the command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,32 +9,22 @@ from sim import Progress, Run
 from sim.config.run import sources
 from sim.runs.beginning import open_folder
 from sim.training.session import train_together
-from tests.conftest import Cli
 from tests.run_folder import change, every_file
 from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
 from theory import InputError
-from validate import run_study
+from validate import run_study, studies
 from validate.commands.study import _summary
 from validate.observe import kept
 from validate.observe.store import read_kept
-from validate.studies import (
-    MemberState,
-    Study,
-    keep,
-    load_study,
-    members_of,
-    run_state,
-    states_of,
-    study_names,
-)
 from validate.studies.study import FOLDER, shared_runs
 
+KEEP = 'keep = ["gram", "norms", "singular/*"]'
 TINY = f"""
 purpose = "Two models on a tiny task."
 init_rates = [0.3, 0.8]
 seeds = [0]
-keep = ["gram", "norms", "singular/*"]
+{KEEP}
 
 [task]{TASK}
 [model]
@@ -58,39 +46,39 @@ training = {{ learning_rate = 1e-2, epochs = 1 }}
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     found = tmp_path / "tiny.toml"
     found.write_text(TINY)
     return found
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory):
     """The folder of all studies' runs, with those of the tiny study complete."""
     folder = tmp_path_factory.mktemp("studies")
     (folder / "tiny.toml").write_text(TINY)
-    run_study(load_study(folder / "tiny.toml"), folder, workers=1)
+    run_study(studies.load_study(folder / "tiny.toml"), folder, workers=1)
     return folder
 
 
-def _edited(folder: Path, *changes: tuple[str, str], name: str = "tiny") -> Study:
+def _edited(folder, *changes):
     text = TINY
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    (folder / f"{name}.toml").write_text(text)
-    return load_study(folder / f"{name}.toml")
+    (folder / "tiny.toml").write_text(text)
+    return studies.load_study(folder / "tiny.toml")
 
 
-def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file: Path) -> None:
-    study = load_study(file)
+def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file):
+    study = studies.load_study(file)
     assert (study.name, study.purpose) == ("tiny", "Two models on a tiny task.")
     mlp, attention = (study.configs[name] for name in ("mlp", "attn-1e-2"))
     assert (mlp.model.kind, mlp.training.learning_rate, mlp.training.epochs) == ("emb-mlp", 1e-3, 2)
     assert (attention.model.kind, attention.training.learning_rate) == ("transformer", 1e-2)
     assert attention.training.batch_size == mlp.training.batch_size == 16
     assert attention.task == mlp.task
-    members = members_of(study, Path("r"))
+    members = studies.members_of(study, Path("r"))
     found = [(str(m.path), m.variant, m.config.init_rate, m.config.model.kind) for m in members]
     assert found == [
         (f"r/tiny/{variant}/gamma{rate}_seed0", variant, rate, study.configs[variant].model.kind)
@@ -98,92 +86,81 @@ def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file
         for rate in (0.3, 0.8)
     ]
     file.write_text(TINY[: TINY.index("[variants.mlp]")])
-    alone = load_study(file)
+    alone = studies.load_study(file)
     assert alone.variants == ()
-    assert str(members_of(alone, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
+    assert str(studies.members_of(alone, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
 
 
-@pytest.mark.parametrize("name", study_names())
-def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name: str, tmp_path: Path) -> None:
-    members = members_of(load_study(name))
+@pytest.mark.parametrize("name", studies.study_names())
+def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_path):
+    members = studies.members_of(studies.load_study(name))
     assert len({m.path for m in members}) == len(members) > 0
-    for config in load_study(name).configs.values():
+    for config in studies.load_study(name).configs.values():
         assert "user" not in sources(config).values()
     file = tmp_path / "mine.toml"
     file.write_text((FOLDER / f"{name}.toml").read_text())
     if name in ("emb-mlp", "scan", "group-small"):
-        assert any("user" in sources(config).values() for config in load_study(file).configs.values())
+        assert any("user" in sources(config).values() for config in studies.load_study(file).configs.values())
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('purpose = "Two models on a tiny task."', "", "purpose = None: not a text; write purpose"),
-        ('keep = ["gram", "norms", "singular/*"]', "keep = 3", "not a list of observables"),
-        ('keep = ["gram", "norms", "singular/*"]', 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
+        (KEEP, "keep = 3", "not a list of observables"),
+        (KEEP, 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),
         ("seeds = [0]", 'presett = "cpu"', "key = 'presett': unknown key; did you mean 'preset'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_what_makes_no_sense_is_refused(old, new, message, tmp_path):
     with pytest.raises(InputError, match=message):
         _edited(tmp_path, (old, new))
 
 
-def test_an_interrupted_run_is_gone_on_with(trained: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_gone_on_with(trained, tmp_path):
     """To the same numbers as the run that was never stopped."""
-    study = load_study(trained / "tiny.toml")
-    member = members_of(study, tmp_path)[0]
-    epochs: list[int] = []
-
-    def report(progress: Progress) -> None:
-        epochs.append(progress.epoch)
-
-    train_together([member.config], [member.path], report=report, stop=lambda: len(epochs) > 0)
-    assert run_state(member.path, member.config) == "unfinished"
-    assert keep(study, tmp_path, tmp_path / "kept") == []
-    begun = members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
+    study = studies.load_study(trained / "tiny.toml")
+    member = studies.members_of(study, tmp_path)[0]
+    seen: list[Progress] = []
+    train_together([member.config], [member.path], report=seen.append, stop=lambda: bool(seen))
+    assert studies.run_state(member.path, member.config) == "unfinished"
+    assert studies.keep(study, tmp_path, tmp_path / "kept") == []
+    begun = studies.members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
     open_folder(begun.path, begun.config)
-    assert run_state(begun.path, begun.config) == "unfinished"
-    (kept_so_far,) = keep(study, tmp_path, tmp_path / "kept", unfinished=True)
+    assert studies.run_state(begun.path, begun.config) == "unfinished"
+    (kept_so_far,) = studies.keep(study, tmp_path, tmp_path / "kept", unfinished=True)
     early = read_kept(kept_so_far)
     assert early.metrics == Run.open(member.path, unfinished=True).metrics
     assert early.metrics[-1]["epoch"] < member.config.training.epochs
     run_study(study, tmp_path, workers=1)
-    assert run_state(member.path, member.config) == "complete"
-    whole = Run.open(members_of(study, trained)[0].path)
+    assert studies.run_state(member.path, member.config) == "complete"
+    whole = Run.open(studies.members_of(study, trained)[0].path)
     assert (Run.open(member.path).embedding(2) == whole.embedding(2)).all()
 
 
-def test_a_run_that_diverged_is_final_and_named(tmp_path: Path) -> None:
-    study = _edited(
-        tmp_path,
-        (
-            "learning_rate = 1e-3",
-            'learning_rate = 1e30\noptimizer = "sgd"\nweight_decay = 0.01\nclip_norm = 0.0',
-        ),
-        ("learning_rate = 1e-2", "learning_rate = 1e-3"),
-    )
+def test_a_run_that_diverged_is_final_and_named(tmp_path):
+    diverging = 'learning_rate = 1e30\noptimizer = "sgd"\nweight_decay = 0.01\nclip_norm = 0.0'
+    changes = ("learning_rate = 1e-3", diverging), ("learning_rate = 1e-2", "learning_rate = 1e-3")
+    study = _edited(tmp_path, *changes)
     diverged = run_study(study, tmp_path / "runs", workers=1)
     assert {m.variant for m in diverged} == {"mlp"}
     before = (diverged[0].path / "provenance.json").read_text()
     assert run_study(study, tmp_path / "runs", workers=1) == diverged
     assert (diverged[0].path / "provenance.json").read_text() == before
-    assert [file.name for file in keep(study, tmp_path / "runs", tmp_path / "kept")] == [
-        "attn-1e-2__gamma0.3_seed0.safetensors",
-        "attn-1e-2__gamma0.8_seed0.safetensors",
-    ]
+    names = [file.name for file in studies.keep(study, tmp_path / "runs", tmp_path / "kept")]
+    assert names == [f"attn-1e-2__gamma{rate}_seed0.safetensors" for rate in (0.3, 0.8)]
 
 
-def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) -> None:
-    study = load_study(trained / "tiny.toml")
-    files = keep(study, trained, tmp_path)
+def test_what_is_kept_is_what_the_study_asks_for(trained, tmp_path):
+    study = studies.load_study(trained / "tiny.toml")
+    files = studies.keep(study, trained, tmp_path)
     assert len(files) == 4
     found = kept("tiny", "attn-1e-2", folder=tmp_path)
-    assert [o.config for o in found] == [m.config for m in members_of(study)[2:]]
+    assert [o.config for o in found] == [m.config for m in studies.members_of(study)[2:]]
     assert set(found[0].arrays) == {"gram", "norms", "singular/W_E"}
-    states = states_of(study, members_of(study, tmp_path / "none"), tmp_path)
+    states = studies.states_of(study, studies.members_of(study, tmp_path / "none"), tmp_path)
     assert [(s.state, s.kept) for s in states] == [("missing", True)] * 4
     assert all(s.seconds is not None for s in states)
 
@@ -191,53 +168,48 @@ def test_what_is_kept_is_what_the_study_asks_for(trained: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     "wanted", ['["gram", "singulr/*"]', '{ "0.3" = ["*"], "0.8" = ["norms", "singulr/*"] }']
 )
-def test_a_pattern_that_fits_no_observable_is_refused_before_anything_is_written(
-    wanted: str, trained: Path, tmp_path: Path
-) -> None:
-    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', f"keep = {wanted}"))
+def test_a_pattern_that_fits_nothing_is_refused_at_once(wanted, trained, tmp_path):
+    study = _edited(tmp_path, (KEEP, f"keep = {wanted}"))
     folder = tmp_path / "kept"
     with pytest.raises(InputError, match=r"keep = 'singulr/\*': unknown observable; did you mean 'singular/"):
-        keep(study, trained, folder)
+        studies.keep(study, trained, folder)
     assert not folder.exists()
 
 
+NOTHING = set[str]()
+
+
 @pytest.mark.parametrize(
-    ("wanted", "mlp", "attention"),
+    ("wanted", "expected"),
     [
-        ('["frozen_start"]', {"frozen_start"}, set()),
-        ("[]", set(), set()),
-        ('{ "0.3" = ["norms"], "0.8" = ["gram"] }', None, None),
+        ('["frozen_start"]', [NOTHING, NOTHING, {"frozen_start"}, {"frozen_start"}]),
+        ("[]", [NOTHING] * 4),
+        ('{ "0.3" = ["norms"], "0.8" = ["gram"] }', [{"norms"}, {"gram"}] * 2),
     ],
 )
-def test_patterns_choose_by_variant_and_gamma_and_metrics_stay(
-    wanted: str, mlp: set[str] | None, attention: set[str] | None, trained: Path, tmp_path: Path
-) -> None:
-    """A pattern may fit one variant's model alone, in whatever order the variants are."""
+def test_patterns_choose_by_variant_and_gamma(wanted, expected, trained, tmp_path):
+    """A pattern may fit one variant's model alone, in whatever order they are; metrics are always kept."""
     last = ("[variants.mlp]\n", ""), ("epochs = 1 }\n", "epochs = 1 }\n\n[variants.mlp]\n")
-    study = _edited(tmp_path, ('keep = ["gram", "norms", "singular/*"]', f"keep = {wanted}"), *last)
-    found = [read_kept(file) for file in keep(study, trained, tmp_path / "kept")]
-    by_rate = {0.3: {"norms"}, 0.8: {"gram"}}
-    expected = (
-        [attention, attention, mlp, mlp] if mlp is not None else [by_rate[r.config.init_rate] for r in found]
-    )
+    study = _edited(tmp_path, (KEEP, f"keep = {wanted}"), *last)
+    found = [read_kept(file) for file in studies.keep(study, trained, tmp_path / "kept")]
     assert [set(run.arrays) for run in found] == expected
     assert all(run.metrics for run in found)
 
 
-def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, tmp_path: Path) -> None:
+def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained, tmp_path):
     """Neither a run that the study no longer has nor one of another configuration is replaced unasked."""
     folder = tmp_path / "kept"
-    keep(load_study(trained / "tiny.toml"), trained, folder)
+    studies.keep(studies.load_study(trained / "tiny.toml"), trained, folder)
     before = every_file(folder)
     smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
     other = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
     for study in (smaller, other):
         with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, of a run .*--drop"):
-            keep(study, tmp_path / "no-runs", folder)
+            studies.keep(study, tmp_path / "no-runs", folder)
     assert every_file(folder) == before
-    assert not any(s.kept for s in states_of(other, members_of(other, tmp_path), folder))
+    assert not any(s.kept for s in studies.states_of(other, studies.members_of(other, tmp_path), folder))
     (folder / "tiny" / "precious.safetensors").write_text("years of work")
-    assert keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
+    assert studies.keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
     names = sorted(f.name for f in (folder / "tiny").iterdir())
     left = ["attn-1e-2__gamma0.8_seed0.safetensors", "mlp__gamma0.8_seed0.safetensors"]
     assert names == [*left, "precious.safetensors"]
@@ -245,20 +217,20 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained: Path, t
     assert len(kept("tiny", folder=folder)) == 2
 
 
-def test_the_time_left_is_that_of_the_mean_run(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_left_is_that_of_the_mean_run(file, monkeypatch):
+    study = studies.load_study(file)
+    taken = zip(studies.members_of(study), (10.0, 30.0, None, None), strict=True)
     states = [
-        MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
-        for member, seconds in zip(members_of(load_study(file)), (10.0, 30.0, None, None), strict=True)
+        studies.MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
+        for member, seconds in taken
     ]
     monkeypatch.setattr("validate.studies.states_of", lambda *_: states)
     for count, seconds in ((1, 40), (2, 20)):
-        found = _summary(load_study(file), tmp_path, tmp_path, count)
+        found = _summary(study, file, file, count)
         assert (found["seconds_left"], found["complete"], found["missing"]) == (seconds, 2, 2)
 
 
-def test_the_command_runs_keeps_and_counts(file: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
     places = ["--root", str(tmp_path / "runs"), "--kept", str(tmp_path / "kept"), "--workers", "1"]
     (before,) = cli("study", str(file), *places, "--json").json()
     assert (before["total"], before["missing"], before["kept"]) == (4, 4, 0)
@@ -276,17 +248,17 @@ def test_the_command_runs_keeps_and_counts(file: Path, tmp_path: Path, cli: Cli)
     assert "mlp/gamma0.3_seed0" in shown
 
 
-def test_runs_that_studies_share_are_found_whatever_their_length() -> None:
+def test_runs_that_studies_share_are_found_whatever_their_length():
     """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
     short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
     other = tiny_config(learning_rate=1e-2)
-    studies = [Study("a", "test", {None: short}), Study("b", "test", {"x": long, "y": other})]
-    assert shared_runs(studies) == [(("a", "b/x"), len(members_of(studies[0])))]
+    found = [studies.Study("a", "test", {None: short}), studies.Study("b", "test", {"x": long, "y": other})]
+    assert shared_runs(found) == [(("a", "b/x"), len(studies.members_of(found[0])))]
     cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
-    assert shared_runs([Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
+    assert shared_runs([studies.Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
 
 
-def test_several_studies_begin_with_those_that_are_not_kept(cli: Cli) -> None:
+def test_several_studies_begin_with_those_that_are_not_kept(cli):
     first = cli("study", "emb-mlp", "search").out.splitlines()[0]
     assert first.startswith("1 of 2 studies are kept whole")
     assert first.endswith("Not kept: search.")

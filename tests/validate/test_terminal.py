@@ -1,49 +1,37 @@
-"""The commands in a terminal of 80 and 200 columns, in pipes, and in environments that are out of order."""
+"""What terminals and pipes show: words that are whole, lines that fit, progress, streams out of order."""
 
-from __future__ import annotations
-
+import io
 import re
+import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.conftest import Cli
+from sim import Progress as RunProgress
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
+from validate.terminal import progress as module
+from validate.terminal.progress import show_progress, track, training_progress
+from validate.terminal.streams import filled, lenient, printable
+from validate.terminal.tables import print_table
 
 WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "tiny.toml").write_text(CONFIG)
-    (tmp_path / "task.toml").write_text(CONFIG.split("[task]")[1].split("[model]")[0])
     return tmp_path
 
 
-def _pipe(
-    arguments: list[str], folder: Path, shell: str = "", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a command in a pipe; ``shell`` follows it, as in "| head -1"."""
-    line = " ".join(f"'{word}'" for word in [*COMMAND, *arguments])
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"{line} {shell}"],
-        cwd=folder,
-        env=ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def _epochs(n: int) -> list[str]:
+def _epochs(n):
     return ["train", "tiny.toml", "--out", "runs", "--workers", "1", "--training.epochs", str(n)]
 
 
-def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked: Any, folder: Path) -> None:
+def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked, folder):
     stopped = in_terminal(forked, _epochs(1_000), folder, interrupt_at=r"epochs: [1-9]\d*/2000")
     assert stopped.code == 130, stopped.raw
     assert "continue them with the same command and --resume" in stopped.text
@@ -55,7 +43,7 @@ def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked: Any, folder
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, columns: int) -> None:
+def test_a_training_ends_with_a_table_in_a_terminal(forked, folder, columns):
     shown = in_terminal(forked, _epochs(20), folder, columns)
     assert shown.code == 0, shown.raw
     assert re.search(r"training epochs: \d+/40", shown.raw)
@@ -75,14 +63,18 @@ def test_a_training_ends_with_a_table_in_a_terminal(forked: Any, folder: Path, c
         ("2>&1 | head -1", 0, ""),
     ],
 )
-def test_streams_that_fail(folder: Path, shell: str, code: int, words: str) -> None:
-    done = _pipe(["derive"], folder, shell)
+def test_streams_that_fail(folder, shell, code, words):
+    line = f"{shlex.join(COMMAND)} derive {shell}"
+    command = ["bash", "-o", "pipefail", "-c", line]
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
+    )
     assert (done.returncode, "Traceback" in done.stderr + done.stdout) == (code, False)
     assert done.stderr.strip().removeprefix("anchorflow: ").startswith(words)
     assert len(done.stderr.splitlines()) == (1 if words else 0)
 
 
-def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
+def test_a_closed_standard_error_is_closed_for_no_worker():
     code = "import subprocess; from validate.terminal.streams import prepare_streams; prepare_streams(); "
     code += "subprocess.run(['sh', '-c', ': >&2'], check=True)"
     line = ["bash", "-c", '"$0" -c "$1" 2>&-', COMMAND[0], code]
@@ -90,11 +82,11 @@ def test_a_closed_standard_error_is_closed_for_no_worker() -> None:
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
-def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+def test_names_are_no_markup(folder, monkeypatch, cli):
     """A path, a run and a mapping whose names would end or begin a style of rich."""
     monkeypatch.chdir(folder)
-    text = CONFIG.replace('reasoning_anchors = "11..14"\nmemory_anchors = "1..3"', "")
-    mapping = '[[task.mappings]]\nname = "[red]"\nanchors = "11..14"\nrule = "sum"\n'
+    text = CONFIG.replace('reasoning_anchors = "4..7"\nmemory_anchors = "1..3"', "")
+    mapping = '[[task.mappings]]\nname = "[red]"\nanchors = "4..7"\nrule = "sum"\n'
     Path("[/]").mkdir(parents=True)
     Path("[/]/[bold].toml").write_text(text.replace("[model]", f"{mapping}\n[model]"))
     for arguments, shown in (
@@ -104,3 +96,140 @@ def test_names_are_no_markup(folder: Path, monkeypatch: pytest.MonkeyPatch, cli:
     ):
         assert shown in cli(*arguments).out
     assert "[/y]" in cli("study", "[/y]", code=2).err
+
+
+HEADER = ["run", "verdict", "measure", "settings"]
+ROWS = [
+    ["runs/mine/gamma0.8_seed0", "partly, 1 of 2", "share of the attention", "12 paper, 6 sibling"],
+    ["[/x]", "fails in 2", "Spearman of distance and cosine similarity", "3 chosen"],
+]
+
+
+def _stream(monkeypatch, columns, term="xterm"):
+    """Print into a terminal of so many columns, or into a pipe for None."""
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stdout", stream := io.StringIO())
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    return stream
+
+
+def _printed(monkeypatch, columns, spare=()):
+    stream = _stream(monkeypatch, columns)
+    print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
+    return stream.getvalue()
+
+
+def _plain(text):
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+
+def test_each_row_is_one_line_in_a_pipe(monkeypatch):
+    text = _printed(monkeypatch, None)
+    assert "\x1b" not in text
+    for row in ROWS:
+        assert any(all(cell in line for cell in row) for line in text.splitlines())
+
+
+def test_spare_columns_go_with_their_explanation_and_may_have_names_in_brackets(monkeypatch):
+    wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
+    assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
+    assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
+    stream = _stream(monkeypatch, 40)
+    print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
+    assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize("columns", [None, 80])
+def test_characters_of_two_columns_are_whole(monkeypatch, columns):
+    printed = _stream(monkeypatch, columns)
+    print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
+    assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
+
+
+def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch):
+    stream = _stream(monkeypatch, 120, "dumb")
+    print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
+    assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
+
+
+@given(
+    st.lists(st.lists(st.text("ab", max_size=30), min_size=3, max_size=3), max_size=4), st.integers(40, 90)
+)
+def test_every_word_is_whole_in_lines_that_fit(rows, width):
+    with pytest.MonkeyPatch.context() as patch:
+        stream = _stream(patch, width)
+        print_table("title", ["x", "y", "z"], rows)
+    lines = _plain(stream.getvalue())
+    assert max(map(len, lines)) <= width
+    assert {cell for row in rows for cell in row if cell} <= {word for line in lines for word in line.split()}
+
+
+def test_characters_that_steer_or_cannot_be_written(tmp_path):
+    assert printable("a\x1b[31mb\x07\x9bγ\udc80") == "a?[31mb??γ\udc80"
+    with (tmp_path / "out").open("w", encoding="ascii") as file:
+        print("γ = 0.8 \udc80", file=lenient(file))
+    assert (tmp_path / "out").read_text() == "\\u03b3 = 0.8 \\udc80\n"
+
+
+@given(st.integers(20, 100))
+def test_a_command_to_be_copied_stays_in_one_piece(width):
+    command = "anchorflow compare runs/mine --out runs/report"
+    lines = filled(f"some words before the command to be given: {command}; some words behind it", width)
+    assert command in lines
+    assert " ".join(lines.split()).count("words") == 2
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass when a test says so."""
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])  # type: ignore[attr-defined]
+    return now
+
+
+def test_a_pipe_gets_few_plain_lines_and_a_library_s_user_none(clock, capsys):
+    with show_progress():
+        for _ in track(range(100), "judging claims"):
+            clock[0] += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  judging claims: 4/100, 2.0 per second, 48 s left"
+    assert lines[1] == "  judging claims: 34/100, 2.0 per second, 33 s left"
+    assert lines[-1] == "  judging claims: 100/100, 2.0 per second, 0 s left"
+    assert len(lines) == 5
+    for _ in track(range(10), "judging claims"):
+        clock[0] += 10
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_printed_beside_a_bar_stays_in_its_pipe(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    with show_progress():
+        for number in track(range(2), "drawing figures"):
+            print("drawn:", number)
+    assert capsys.readouterr().out == "drawn: 0\ndrawn: 1\n"
+    assert "drawing figures: 0/2" in terminal.getvalue()
+
+
+def test_epochs_are_timed_without_the_loading_of_workers_and_those_that_a_run_will_not_take(clock, capsys):
+    with training_progress(100) as report:
+        for seconds in (20, *[0.5] * 99):
+            clock[0] += seconds
+            report(RunProgress("run", 1, 100))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  training epochs: 1/100"
+    assert lines[1] == "  training epochs: 31/100, 2.0 per second, 34 s left"
+    assert lines[-1] == "  training epochs: 100/100, 2.0 per second, 0 s left"
+    with training_progress(20) as report:
+        for run, ends in (("short", 4), ("whole", 10)):
+            for epoch in range(1, ends + 1):
+                clock[0] += 20
+                report(RunProgress(run, epoch, 10, has_ended=epoch == ends))
+    lines = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines[2:4] == ["3/20, 20.0 s each, 6 min left", "4/14, 20.0 s each, 3 min left"]
+    assert lines[-1] == "14/14, 20.0 s each, 0 s left"

@@ -1,7 +1,5 @@
 """``compare_embedding``: an embedding that follows the corpus is told from one that does not."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -18,7 +16,6 @@ from scipy.stats import pearsonr, spearmanr, ttest_1samp
 
 import theory
 from sim import build_corpus
-from tests.conftest import Cli
 from tests.toy_text import toy_documents
 from theory import InputError
 from validate import compare_embedding, read_embedding
@@ -27,16 +24,15 @@ from validate.corpus.association import associate, jackknife_estimate
 CORPUS = build_corpus(toy_documents(200))
 V = CORPUS.vocab_size
 C = theory.as_matrix(theory.bigram_operator(theory.corpus_counts(CORPUS, V)))
-ROWS = {"bigram": C, "readout": C.T, "tied": C + C.T}
 NOISE = np.random.default_rng(1).standard_normal((V, 40))
 
 
-def comparison(embedding: Any, corpus: Any = CORPUS, **settings: Any) -> Any:
+def comparison(embedding, corpus=CORPUS, **settings):
     settings = {"tokens": range(V), "predictors": ("bigram",)} | settings
     return compare_embedding(embedding, corpus, **settings).comparisons
 
 
-def test_correlations_are_those_of_scipy_on_the_definition() -> None:
+def test_correlations_are_those_of_scipy_on_the_definition():
     embedding = C @ NOISE[:, :5][:V] + 0.01 * NOISE[:, :5]
     for mean_removed, found in enumerate(comparison(embedding)):
         rows = [C, embedding]
@@ -44,15 +40,14 @@ def test_correlations_are_those_of_scipy_on_the_definition() -> None:
             rows = [matrix - matrix.mean(axis=0) for matrix in rows]
         predicted, observed = (theory.off_diagonal(theory.cosine_matrix(matrix)) for matrix in rows)
         assert found.mean_removed == bool(mean_removed)
-        assert found.association.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
-        assert found.association.spearman.mean == pytest.approx(
-            spearmanr(predicted.round(10), observed.round(10)).statistic
-        )
-        assert found.association.predicted_mean == pytest.approx(predicted.mean())
-        assert found.association.observed_mean == pytest.approx(observed.mean())
+        ranked, own = spearmanr(predicted.round(10), observed.round(10)).statistic, found.association
+        assert own.pearson.mean == pytest.approx(pearsonr(predicted, observed).statistic)
+        assert own.spearman.mean == pytest.approx(ranked)
+        means = predicted.mean(), observed.mean()
+        assert (own.predicted_mean, own.observed_mean) == pytest.approx(means)
 
 
-def test_every_column_and_key_is_its_own_measure() -> None:
+def test_every_column_and_key_is_its_own_measure():
     """All numbers of a line differ: each is found under its own name in the table, the text and the JSON."""
     shown = compare_embedding(C @ NOISE[:, :5] + 0.02 * NOISE[:, :5], CORPUS, controls=1, bands=(1, 300))
     plain = json.loads(json.dumps(shown.to_json(), allow_nan=False))
@@ -75,7 +70,7 @@ def test_every_column_and_key_is_its_own_measure() -> None:
     assert str(shown).splitlines()[0].split()[:2] == ["predictor", "tokens"]
 
 
-def test_the_control_has_the_frequencies_alone() -> None:
+def test_the_control_has_the_frequencies_alone():
     """An embedding along the columns of a shuffled corpus's C is explained by the control as well."""
     r = CORPUS.counts / CORPUS.counts.sum()
     frequencies = np.outer(r, r - 1 / V)
@@ -88,7 +83,7 @@ def test_the_control_has_the_frequencies_alone() -> None:
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=20).filter(lambda x: np.std(x) > 1e-3))
-def test_of_a_mean_the_jackknife_gives_students_interval(values: list[float]) -> None:
+def test_of_a_mean_the_jackknife_gives_students_interval(values):
     """The values without each one in turn have the means of the others: the interval is the exact one."""
     x, n = np.array(values), len(values)
     estimate = jackknife_estimate(np.array([x.mean(), *((x.sum() - x) / (n - 1))]))
@@ -97,11 +92,11 @@ def test_of_a_mean_the_jackknife_gives_students_interval(values: list[float]) ->
 
 
 @pytest.mark.statistical
-def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level() -> None:
+def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level():
     """Of 200 intervals from 40 tokens each 95 % hold the truth; those at 90 % would not pass."""
     rng = np.random.default_rng(0)
 
-    def cosines(n: int) -> tuple[np.ndarray, np.ndarray]:
+    def cosines(n):
         signal, noise = rng.standard_normal((n, 3)) + 0.4, rng.standard_normal((n, 3))
         return theory.cosine_matrix(signal), theory.cosine_matrix(signal + noise)
 
@@ -116,7 +111,7 @@ def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level(
     assert 0.93 <= np.mean(gain) <= 0.985
 
 
-def test_bands_hold_the_tokens_that_occur_so_often() -> None:
+def test_bands_hold_the_tokens_that_occur_so_often():
     found = compare_embedding(NOISE, CORPUS, predictors=("bigram",), bands=(1, 200, 400), controls=1)
     often = CORPUS.counts
     sizes = {c.tokens: c.association.n_tokens for c in found.comparisons}
@@ -130,7 +125,7 @@ def test_bands_hold_the_tokens_that_occur_so_often() -> None:
     assert {c.association.n_tokens for c in few.comparisons} == {4}
 
 
-def test_tokens_and_labels_stand_for_a_corpus() -> None:
+def test_tokens_and_labels_stand_for_a_corpus():
     rng = np.random.default_rng(0)
     tokens, labels = rng.integers(0, 9, (400, 3)), rng.integers(0, 12, 400)
     rows = theory.token_label_matrix(tokens, labels, 12)
@@ -141,7 +136,7 @@ def test_tokens_and_labels_stand_for_a_corpus() -> None:
     assert abs(found.control.mean) < 0.9
 
 
-def test_any_holder_of_an_embedding_will_do(tmp_path: Path) -> None:
+def test_any_holder_of_an_embedding_will_do(tmp_path):
     weights = torch.tensor(NOISE)
     layer = torch.nn.Embedding.from_pretrained(weights)
     file = tmp_path / "model.safetensors"
@@ -154,7 +149,7 @@ def test_any_holder_of_an_embedding_will_do(tmp_path: Path) -> None:
     assert read_embedding(file, "odd").dtype == np.float64
 
 
-def test_more_rows_than_tokens_are_padding_only_if_said_so() -> None:
+def test_more_rows_than_tokens_are_padding_only_if_said_so():
     longer = np.concatenate([NOISE, NOISE[:3]])
     words = rf"embedding = {V + 3}: rows for a vocabulary of {V}; .*padded=True"
     with pytest.raises(InputError, match=words):
@@ -165,7 +160,7 @@ def test_more_rows_than_tokens_are_padding_only_if_said_so() -> None:
 
 
 @pytest.fixture
-def files(here: Path) -> None:
+def files(here):
     Path("text.safetensors").write_text("no tensors")
     safetensors.torch.save_file({"a": torch.ones(3), "b.weight": torch.ones(V, 2)}, "model.safetensors")
 
@@ -175,11 +170,7 @@ def files(here: Path) -> None:
     ("embedding", "settings", "message"),
     [
         ("text.safetensors", {}, "not a safetensors file"),
-        (
-            "model.safetensors",
-            {},
-            "tensor = None: none has a usual name of an embedding; name one of a, b.w",
-        ),
+        ("model.safetensors", {}, "tensor = None: none has a usual name of an embedding; name one of a, b.w"),
         ("model.safetensors", {"tensor": "b.wieght"}, "did you mean 'b.weight'"),
         ("model.safetensors", {"tensor": "a"}, "not a matrix of numbers"),
         (NOISE, {"tensor": "a"}, "the embedding is not a file"),
@@ -193,12 +184,12 @@ def files(here: Path) -> None:
         (NOISE, {"corpus": [[0, V]]}, "sequences = "),
     ],
 )
-def test_what_cannot_be_compared_is_refused(embedding: Any, settings: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_compared_is_refused(embedding, settings, message):
     with pytest.raises(InputError, match=message):
         comparison(embedding, **settings)
 
 
-def test_the_command_says_what_the_function_returns(here: Path, cli: Cli) -> None:
+def test_the_command_says_what_the_function_returns(here, cli):
     """By a tensor's name, or the matrix with a usual one: then the rows of the text are found."""
     Path("toy.txt").write_text("\n\n".join(toy_documents(200)))
     tensors = {"W_E": C @ np.linalg.qr(NOISE[:, :1] @ NOISE[:, :1].T + np.eye(V))[0], "noise": NOISE}

@@ -1,39 +1,32 @@
 """Many revisions of a checkpoint: read in parts, sorted by step, and warned of where out of order."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import safetensors.torch
 import torch
 
-from sim import build_corpus
-from tests.conftest import Cli
 from tests.toy_text import toy_documents
-from theory import InputError, as_matrix, bigram_operator, corpus_counts
+from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
+from theory import InputError
 from validate import compare_embedding, compare_series, read_embedding
 from validate.corpus.series import steps_of
 
-CORPUS = build_corpus(toy_documents(80))
-V = CORPUS.vocab_size
-C = as_matrix(bigram_operator(corpus_counts(CORPUS, V)))
 W = np.random.default_rng(0).standard_normal((V, 12))
 START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
 STEPS = (1, 10, 100, 1000)
 
 
-def embedding(step: int) -> np.ndarray:
+def embedding(step):
     """Rows of C Wᵀ grow with the step."""
     return np.asarray(START + step**0.5 * C @ W)
 
 
-def saved(folder: Path, matrices: dict[int, np.ndarray], readout: bool = False) -> list[Path]:
+def saved(folder, matrices, readout=False):
     files = []
     for step, matrix in matrices.items():
         file = folder / f"step{step}" / "model.safetensors"
@@ -51,13 +44,13 @@ class Counting(io.BytesIO):
 
     read_bytes = 0
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size=-1):
         part = super().read(size)
         self.read_bytes += len(part)
         return part
 
 
-def test_only_the_embeddings_bytes_are_read(tmp_path: Path) -> None:
+def test_only_the_embeddings_bytes_are_read(tmp_path):
     (file,) = saved(tmp_path, {1: embedding(1)})
     remote = Counting(file.read_bytes())
     assert np.array_equal(read_embedding(remote), embedding(1))
@@ -67,7 +60,7 @@ def test_only_the_embeddings_bytes_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-def test_dtypes_and_parts_are_what_the_library_reads(tmp_path: Path, dtype: torch.dtype) -> None:
+def test_dtypes_and_parts_are_what_the_library_reads(tmp_path, dtype):
     tensor = torch.randn(9, 4).to(dtype)
     safetensors.torch.save_file({"lm_head.weight": torch.zeros(9, 4)}, tmp_path / "a.safetensors")
     safetensors.torch.save_file({"model.embed_tokens.weight": tensor}, tmp_path / "b.safetensors")
@@ -78,7 +71,7 @@ def test_dtypes_and_parts_are_what_the_library_reads(tmp_path: Path, dtype: torc
     assert np.array_equal(read_embedding(tmp_path / "b.safetensors"), expected)
 
 
-def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
+def test_each_point_is_the_comparison_of_its_revision(tmp_path):
     """Sorted by step whatever the order of the files; tied or not, each matrix with its own predictor."""
     for untied in (False, True):
         folder = tmp_path / str(untied)
@@ -101,12 +94,10 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path: Path) -> None:
             points = [p for p in series.points if p.matrix == "embedding"]
             assert list(line.get_xdata()) == list(STEPS)
             assert list(line.get_ydata()) == [getattr(p.association, values).mean for p in points]
-        assert list(right.lines[0].get_ydata()) == [
-            p.association.observed_mean for p in series.points if p.matrix == "embedding"
-        ]
+        assert list(right.lines[0].get_ydata()) == [p.association.observed_mean for p in points]
 
 
-def test_identical_and_misplaced_revisions_are_said(tmp_path: Path) -> None:
+def test_identical_and_misplaced_revisions_are_said(tmp_path):
     matrices = {step: embedding(step) for step in STEPS}
     late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS)
     (warning,) = late.warnings
@@ -116,15 +107,13 @@ def test_identical_and_misplaced_revisions_are_said(tmp_path: Path) -> None:
     assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
 
 
-def test_steps_are_the_numbers_that_differ() -> None:
+def test_steps_are_the_numbers_that_differ():
     assert steps_of(["m2/step10/a1", "m2/step9/a1"]) == [10, 9]
     assert steps_of(["a/b", "a/c"]) == [0, 1]
     assert steps_of(["checkpoint-500"]) == [500]
 
 
-def test_the_command_prints_one_table_and_writes_one_figure(
-    here: Path, cli: Cli, blank_pictures: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pictures, monkeypatch):
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
     command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]
@@ -142,7 +131,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(
         assert "matches no file" in cli(*command[:4], pattern, code=2).err
 
 
-def test_what_is_no_series_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_series_is_refused(tmp_path):
     files = saved(tmp_path, {1: embedding(1), 2: embedding(2)[:-1]})
     (tmp_path / "model.safetensors.index.json").write_text("[]")
     (tmp_path / "short.safetensors").write_bytes(files[0].read_bytes()[:-20])

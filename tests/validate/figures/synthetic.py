@@ -1,7 +1,5 @@
 """Observations made without training, whose values a test knows."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any
@@ -16,6 +14,7 @@ from theory.task.task import task_from_dict, task_to_dict
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
 from validate.observe import Observations, draw_probe, observe_parameters
+from validate.observe.language import PREDICTORS
 
 TASK = TINY | {"length": 5, "reasoning_anchors": "11..16"}
 RANGES = {
@@ -36,6 +35,8 @@ MEMORIES = RANGES | {
 }
 PROVENANCE = {"status": "complete", "wall_seconds": 1.0, "peak_memory_mib": 1.0}
 EPOCHS = (0, 2, 9, 10)
+NAMES, SHORT, WORDS = ("prontoqa", "tinystories"), (0, 1, 4), 8
+"""Corpora, epochs and shown words of the language models."""
 MODELS = {
     "emb-mlp": {"kind": "emb-mlp", "d_m": 16, "d_f": 20},
     "transformer": {"kind": "transformer", "d_m": 16, "d_f": 20, "d_k": 8},
@@ -73,8 +74,6 @@ def several(
 
 def runs_for(number: int) -> list[Observations]:
     """Return runs that a figure can be drawn from."""
-    from tests.validate.figures.synthetic_language import several_language
-
     if number in (1, 7, 14):
         return several_language()
     if number == 8:
@@ -148,3 +147,54 @@ def _of_data(config: MemberConfig) -> dict[str, np.ndarray[Any, Any]]:
     if config.model.kind == "emb-mlp":
         found["frozen_direction"] = 9 * cosine_matrix(distributions)
     return found
+
+
+def make_language_observations(gamma: float = 0.8, seed: int = 0) -> Observations:
+    """Return observations of a made-up run: the smaller the weights, the further the second loss behind."""
+    task = {
+        "corpora": [{"name": name, "files": [f"{name}.txt"]} for name in NAMES],
+        "n_sequences": 10,
+        "length": 8,
+        "vocab_size": 30,
+    }
+    config = make_member_config(
+        {
+            "task": task,
+            "model": {"kind": "gpt2", "d_m": 8},
+            "training": {"epochs": SHORT[-1]},
+            "init_rate": gamma,
+            "seed": seed,
+        }
+    )
+    rng = np.random.default_rng([seed, round(100 * gamma)])
+
+    def cosines() -> np.ndarray:
+        return cosine_matrix(rng.normal(size=(WORDS, 3)))
+
+    arrays = {"entropy/prontoqa": np.array([2.0, 1.0]), "entropy/tinystories": np.array([3.0, 2.0])}
+    for name in NAMES:
+        own = cosines()
+        for kind in ("predicted", "control"):
+            for predictor in PREDICTORS:
+                for which in (name, f"centred/{name}"):
+                    arrays[f"{kind}/{predictor}/{which}"] = own if kind == "predicted" else cosines()
+                arrays[f"{kind}_mean/{predictor}/{name}"] = np.asarray(own.mean())
+        for which in (name, f"centred/{name}"):
+            arrays[f"cosine/{which}"] = np.stack([np.eye(WORDS), own, own])
+        for mean in ("mean_cosine", "mean_cosine_centred", "mean_cosine_matched"):
+            arrays[f"{mean}/{name}"] = np.array([0.0, 0.1, 0.2]) + seed / 100
+    lines = [
+        {
+            "epoch": epoch,
+            "step": 10 * epoch,
+            "sum_learning_rate": 0.1 * epoch,
+            "loss": {"prontoqa": 4.0 - 0.5 * epoch, "tinystories": 4.0 + gamma + seed / 10 - 0.5 * epoch},
+            "accuracy": dict.fromkeys(NAMES, 0.1 * epoch),
+        }
+        for epoch in range(SHORT[-1] + 1)
+    ]
+    return Observations(config, dict(PROVENANCE), lines, SHORT, arrays)
+
+
+def several_language(gammas: tuple[float, ...] = (0.3, 0.5, 0.8)) -> list[Observations]:
+    return [make_language_observations(gamma, seed) for gamma in gammas for seed in (0, 1)]

@@ -1,7 +1,5 @@
 """What a panel shows under a name is that quantity, computed again; and how seeds are shown."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -9,8 +7,9 @@ import pytest
 from matplotlib.collections import PolyCollection
 from scipy import stats
 
+import theory
 from tests.validate.figures.synthetic import make_observations
-from theory import Lookup, Mapping, Task, label_distribution, marginal_distribution, off_diagonal
+from theory import Lookup, Mapping, Task
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS
@@ -19,13 +18,12 @@ from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
 from validate.judge.flow import Level
-from validate.judge.groups import Setting
 from validate.judge.stats import over_seeds
 from validate.report.figures import draw_errors, draw_flows
 
 
 @pytest.fixture(scope="module")
-def small() -> Setting:
+def small():
     runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
     for i, part in enumerate(PARTS):  # So that no two data sets have the same numbers.
         for line in (line for run in runs for line in run.metrics):
@@ -35,7 +33,7 @@ def small() -> Setting:
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
-def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
+def test_each_curve_is_its_data_set(small, measure):
     panel = figures.accuracy_curves(small, measure)  # type: ignore[arg-type]
     for part, (name, look) in PARTS.items():
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
@@ -44,7 +42,7 @@ def test_each_curve_is_its_data_set(small: Setting, measure: str) -> None:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_a_loss_axis_holds_every_seed_that_is_drawn(log: bool) -> None:
+def test_a_loss_axis_holds_every_seed_that_is_drawn(log):
     """One seed is far below the mean, and one that overflowed leaves a mean of none."""
     runs = [make_observations("emb-mlp", seed=s) for s in (0, 1, 2)]
     for line in runs[0].metrics[3:]:
@@ -61,7 +59,7 @@ def test_a_loss_axis_holds_every_seed_that_is_drawn(log: bool) -> None:
         assert low < seen.min() <= seen.max() < high
 
 
-def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences() -> None:
+def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
     """Of labels out of 10 and out of 30, the second mapping has nine times as many combinations."""
     small = Mapping([1], Lookup(10, 19), "small")
     large = Mapping([2, 3, 4], Lookup(10, 39), "large")
@@ -70,13 +68,8 @@ def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences() ->
     assert level == pytest.approx((np.log(10) + 9 * np.log(30)) / 10)
 
 
-def test_a_mean_that_is_undefined_is_a_dash() -> None:
-    panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
-    assert panel.title.endswith("mean –")
-
-
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
-def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, shaded: bool) -> None:
+def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded):
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
     panel = Curves("title", {"mean": Curve(range(4), seeds, Look("red"))}, "x", "y").plot()
     ax, line = panel.ax_, panel.lines_["mean"]
@@ -98,7 +91,7 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds: int, s
 
 
 @pytest.mark.parametrize(("epochs", "ticks"), [((0, 2, 4, 6), [0, 6]), ((0, 1, 50, 200), [0, 1, 10, 100])])
-def test_an_axis_of_epochs_has_more_than_its_zero(epochs: tuple[int, ...], ticks: list[int]) -> None:
+def test_an_axis_of_epochs_has_more_than_its_zero(epochs, ticks):
     """A few epochs evaluated seldom have no power of ten between the first and the last."""
     curve = Curve(epochs, np.ones((1, len(epochs))), Look("red"))
     ax = Curves("title", {"mean": curve}, "epoch", "y", "symlog").plot().ax_
@@ -107,7 +100,7 @@ def test_an_axis_of_epochs_has_more_than_its_zero(epochs: tuple[int, ...], ticks
     assert [text.get_text() for text in ax.get_xticklabels()] == list(map(str, ticks))
 
 
-def test_a_map_has_its_values_where_their_names_are() -> None:
+def test_a_map_has_its_values_where_their_names_are():
     values = np.arange(6.0).reshape(2, 3)
     panel = HeatMap("title", ("x", (10, 20, 30)), ("y", ("low", "high")), values).plot()
     ax = panel.ax_
@@ -124,29 +117,30 @@ def test_a_map_has_its_values_where_their_names_are() -> None:
     assert (signed.cmap.name, signed.get_clim()) == (DIVERGING, (-3.0, 3.0))
 
 
-def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines(small: Setting) -> None:
+def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines_or_a_dash(small):
     tokens = small.task.reasoning_anchors
     matrices = small.cosines(tokens, 9)
     panel = figures.cosine_map("observed", tokens, matrices)
     np.testing.assert_allclose(panel.values, matrices.mean(axis=0))
     assert panel.limits == (-1, 1)
-    means = [float(off_diagonal(m).mean()) for m in matrices]
+    means = [float(theory.off_diagonal(m).mean()) for m in matrices]
     assert seeds_text(means, (-1, 1)) in panel.numbers
+    panel = figures.cosine_map("never seen", (1, 2), np.full((1, 2, 2), np.nan))
+    assert panel.title.endswith("mean –")
 
 
-def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Setting) -> None:
+def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):
     task, tokens = small.task, small.task.reasoning_anchors
     panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
     shifts = {
-        "P^s - u": np.full(task.vocab_size, 1 / task.vocab_size),
-        "P^s - mean P": marginal_distribution(task, held_out=True),
+        "P^s - u": 1 / task.vocab_size,
+        "P^s - mean P": theory.marginal_distribution(task, held_out=True),
     }
-    table = np.array([label_distribution(task, s, held_out=True) for s in tokens])
+    table = theory.label_distribution(task, tokens, held_out=True)
     for i, panel in enumerate(panels):
         for name, shift in shifts.items():
-            rows = table - shift
-            unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, unit @ unit[i], atol=1e-12)
+            wanted = theory.cosine_matrix(table - shift)[i]
+            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, wanted, atol=1e-12)
         observed = small.cosines(tokens, 9)[:, i]
         np.testing.assert_array_equal(panel.curves["training"].seeds, observed)
         others = np.arange(len(tokens)) != i
@@ -155,16 +149,16 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small: Sett
         assert f"{LOOKS['P^s - u'][0]} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
 
 
-def test_label_curves_are_those_of_the_training_data(small: Setting) -> None:
+def test_label_curves_are_those_of_the_training_data(small):
     tokens = small.task.reasoning_anchors
     panel = figures.label_curves(small.task, tokens, "labels")
-    for (name, curve), s in zip(panel.curves.items(), tokens, strict=True):
+    wanted = theory.label_distribution(small.task, tokens, held_out=True) - 1 / small.task.vocab_size
+    for (name, curve), s, row in zip(panel.curves.items(), tokens, wanted, strict=True):
         assert name.endswith(f"s = {s}")
-        wanted = label_distribution(small.task, s, held_out=True) - 1 / small.task.vocab_size
-        np.testing.assert_allclose(curve.seeds, [wanted])
+        np.testing.assert_allclose(curve.seeds, [row])
 
 
-def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
+def test_the_map_of_tokens_groups_them_by_kind(small):
     panel = figures.token_map(small, 9, "map")
     first, task = small.runs[0], small.task
     places = {s: i for i, s in enumerate(first.tokens)}
@@ -177,7 +171,7 @@ def test_the_map_of_tokens_groups_them_by_kind(small: Setting) -> None:
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
 
 
-def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) -> None:
+def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
     """Every predictor, group and epoch has a value that no other has."""
     names = ["P^s - u", "P^s - mean P", "eq. 14"]
     rows, wanted = [], {}
@@ -198,8 +192,8 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small: Setting) 
             assert shown == pytest.approx({e: wanted[group, name, e] for e in (2, 9)})
 
 
-def test_the_numbers_of_the_flow_name_their_setting(small: Setting) -> None:
-    pairs = np.array([off_diagonal(m) for m in small.cosines(small.task.anchors, 9)])
+def test_the_numbers_of_the_flow_name_their_setting(small):
+    pairs = np.array([theory.off_diagonal(m) for m in small.cosines(small.task.anchors, 9)])
     names = ("AdamW flow", "P^s - u")
     level = Level(0.5, pairs, dict.fromkeys(names, pairs), dict.fromkeys(names, 1.0))
     (sheet,) = draw_flows([small], {small.label: [level]})
@@ -208,7 +202,7 @@ def test_the_numbers_of_the_flow_name_their_setting(small: Setting) -> None:
 
 
 @pytest.mark.parametrize("name", ["$x^$", "a $\\nocommand$"])
-def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name: str) -> None:
+def test_a_user_s_name_that_is_no_mathematics_is_shown_as_it_is(name):
     figure, ax = figures.new_axes()
     ax.plot([1, 2], label=f"of {name}")
     ax.set(title=f"{name} anchors", xlabel="$P^s$")

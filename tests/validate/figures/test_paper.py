@@ -1,43 +1,36 @@
 """Each artist of the paper's figures carries the array that it names; other runs are refused."""
 
-from __future__ import annotations
-
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
-from unittest.mock import patch
+from typing import Literal
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 
-from sim import ModelSection, Run, train
+from sim import ModelSection, train
 from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
-from tests.conftest import Cli
+from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
-from tests.validate.figures.synthetic import MEMORIES, PROVENANCE, RANGES, drawn, make_observations, several
-from tests.validate.figures.synthetic_language import several_language
+from tests.validate.figures import synthetic
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import about, shown_epochs
+from validate.figures.runs import about
 from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
-from validate.observe.times import common_early
-from validate.observe.times import early_epoch as when_early
 from validate.report.figures import paper_figures
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "extend.md"
 NUMBERS = sorted(FIGURES)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: int) -> None:
-    sheet = drawn(number)
+def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number):
+    sheet = synthetic.drawn(number)
     assert sheet.figure_ is not None
     assert sheet.name.startswith(f"fig{number:02d}_")
     for part, row, axes in zip(sheet.figure_.subfigs, sheet.rows, sheet.axes_, strict=True):
@@ -80,8 +73,8 @@ def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number: 
         assert len({image.cmap.name for image in maps}) <= 1
 
 
-def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are() -> None:
-    run, rates = make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
+def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are():
+    run, rates = synthetic.make_observations(), [round(0.1 * i, 1) for i in range(1, 11)]
     runs = [replace(run, config=run.config.model_copy(update={"init_rate": rate})) for rate in rates]
     rows = FIGURES[17].sheet(runs).rows
     assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
@@ -89,19 +82,19 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
 
 
-def test_learning_rates_of_two_models_are_not_compared() -> None:
-    runs = [make_observations(), make_observations("no-norm", learning_rate=1e-3)]
+def test_learning_rates_of_two_models_are_not_compared():
+    runs = [synthetic.make_observations(), synthetic.make_observations("no-norm", learning_rate=1e-3)]
     with pytest.raises(InputError, match="differ in more than γ and learning rate"):
         FIGURES[17].sheet(runs)
 
 
-def test_a_single_singular_value_stands_out() -> None:
-    run = make_observations()
+def test_a_single_singular_value_stands_out():
+    run = synthetic.make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
     assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
 
 
-def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
+def mapping(anchors, rule):
     return {"name": rule, "anchors": anchors, "rule": rule}
 
 
@@ -117,10 +110,8 @@ def mapping(anchors: list[int], rule: str) -> dict[str, Any]:
     ],
     ids=["two anchors each", "one key", "memory alone", "a rule alone", "an anchor never seen"],
 )
-def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(
-    model: str, task: dict[str, Any]
-) -> None:
-    runs = [make_observations(model, gamma, task=RANGES | task) for gamma in (0.3, 0.8)]
+def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model, task):
+    runs = [synthetic.make_observations(model, gamma, task=synthetic.RANGES | task) for gamma in (0.3, 0.8)]
     for figure in FIGURES.values():
         try:
             sheet = figure.sheet(runs)
@@ -144,14 +135,14 @@ class Own(ModelSection):
     kind: Literal["own"] = "own"
     d_m: int = 16
 
-    def matrix_names(self) -> list[str]:
+    def matrix_names(self):
         return []
 
 
-def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
+def test_the_matrices_of_a_model_of_ones_own_have_their_names():
     runs = []
     for gamma in (0.3, 0.8):
-        run = make_observations("emb-mlp", gamma)
+        run = synthetic.make_observations("emb-mlp", gamma)
         arrays = {name.replace("/W", "/body.W"): array for name, array in run.arrays.items()}
         runs.append(replace(run, config=run.config.model_copy(update={"model": Own()}), arrays=arrays))
     sheet = FIGURES[13].sheet(runs)
@@ -161,26 +152,27 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names() -> None:
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
 
 
-def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs() -> None:
-    run = make_observations("emb-mlp", task=RANGES)
+def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs():
+    run = synthetic.make_observations("emb-mlp", task=synthetic.RANGES)
     own = replace(run, config=run.config.model_copy(update={"model": Own()}))
-    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*several_language(), own]).rows[-1].title
+    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*synthetic.several_language(), own]).rows[-1].title
 
 
-def test_each_task_of_a_network_has_its_own_row() -> None:
-    runs = [make_observations("emb-mlp", task=MEMORIES | {"vocab_size": size}) for size in (80, 90)]
+def test_each_task_of_a_network_has_its_own_row():
+    tasks = [synthetic.MEMORIES | {"vocab_size": size} for size in (80, 90)]
+    runs = [synthetic.make_observations("emb-mlp", task=task) for task in tasks]
     assert len(FIGURES[8].sheet(runs).rows) == 2
 
 
-def test_the_footnote_has_the_width_of_the_one_layer_model() -> None:
+def test_the_footnote_has_the_width_of_the_one_layer_model():
     """It is that of the vocabulary, and no key of the model."""
-    run = make_observations()
+    run = synthetic.make_observations()
     one = replace(run, config=run.config.model_copy(update={"model": OneLayerConfig()}))
     assert f"d_m {run.task.vocab_size} (printed: 200)" in about(group_runs([one]))
 
 
-def test_matrices_that_are_left_out_are_counted() -> None:
-    runs = several()
+def test_matrices_that_are_left_out_are_counted():
+    runs = synthetic.several()
     names = [f"{kind}/{{}}.W_Q" for kind in ("singular", "effective_rank")]
     for i, run in enumerate(runs):
         more = {name.format(layer): run.arrays[name.format(0)] for name in names for layer in (2, 10)}
@@ -190,16 +182,18 @@ def test_matrices_that_are_left_out_are_counted() -> None:
     assert not any("layer 11" in row.title for row in sheet.rows)
 
 
-def test_a_run_that_ended_sooner_is_shown_under_its_own_epoch() -> None:
-    short, whole = (make_observations(gamma=gamma) for gamma in (0.3, 0.8))
+def test_a_run_that_ended_sooner_or_has_only_begun_is_shown_under_its_own_epoch():
+    short, whole = (synthetic.make_observations(gamma=gamma) for gamma in (0.3, 0.8))
     row = FIGURES[12].sheet([short.until(3), whole]).rows[-1]
     for panel in row.panels:
         assert isinstance(panel, Curves)
         assert list(panel.curves)[:3] == ["epoch 0", "epoch 2", "epoch 2 or 9"]
+    sheet = FIGURES[8].sheet([synthetic.make_observations("emb-mlp", task=synthetic.RANGES).until(0)])
+    assert "outputs at epoch 0" in sheet.rows[0].title
 
 
-def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
-    runs = several_language()
+def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
+    runs = synthetic.several_language()
     other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
     runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
     for panel in FIGURES[7].sheet(runs).rows[0].panels:
@@ -207,39 +201,32 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it() -> None:
         assert [list(curve.x) for curve in panel.curves.values()] == [[0.3, 0.5, 0.8]] * len(panel.curves)
 
 
-@pytest.mark.parametrize(("per_epoch", "predicted"), [(198, True), (10_000, False)])
+@pytest.mark.parametrize("per_epoch", [198, 10_000])
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])
-def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(
-    per_epoch: int, predicted: bool, epochs: tuple[int, ...]
-) -> None:
+def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, epochs):
     config = make_member_config({"task": task_to_dict(Task.paper(length=3)), "init_rate": 0.8, "seed": 0})
     parts = dict.fromkeys(("mem", "rsn_train", "rsn_test"), 0.5)
     lines = [
         {"epoch": e, "step": per_epoch * e, "sum_learning_rate": 1e-4 * e, "loss": parts, "accuracy": parts}
         for e in epochs
     ]
-    sheet = FIGURES[3].sheet([Observations(config, dict(PROVENANCE), lines, epochs, {})])
+    sheet = FIGURES[3].sheet([Observations(config, dict(synthetic.PROVENANCE), lines, epochs, {})])
     (panel,) = sheet.rows[0].panels
     assert isinstance(panel, Curves)
-    drawn_too = bool(per_epoch == 198 or epochs == (0,))
+    drawn_too = per_epoch == 198 or epochs == (0,)
     assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in B" in sheet.caption)
-    assert ("6 epochs apart" in sheet.caption) is (predicted and len(epochs) > 1)
-
-
-def test_outputs_of_a_run_that_has_only_begun_are_shown_at_its_start() -> None:
-    sheet = FIGURES[8].sheet([make_observations("emb-mlp", task=RANGES).until(0)])
-    assert "outputs at epoch 0" in sheet.rows[0].title
+    assert ("6 epochs apart" in sheet.caption) is (per_epoch == 198 and epochs == (0, 6))
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])
-def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number: int, tmp_path: Path) -> None:
-    (first,), (again,) = (drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
+def test_figures_are_written_and_unchanged_ones_are_unchanged_files(number, tmp_path):
+    (first,), (again,) = (synthetic.drawn(number).write(tmp_path / name, ("svg",)) for name in "ab")
     assert first.stat().st_size > 5000
     assert first.read_bytes() == again.read_bytes()
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_what_is_kept_has_all_that_a_figure_shows(number: int) -> None:
+def test_what_is_kept_has_all_that_a_figure_shows(number):
     """A study keeps only some observables, and each figure needs its own."""
     runs, missing = kept_of(FIGURES[number])
     assert missing == []
@@ -253,20 +240,6 @@ def test_what_is_kept_has_all_that_a_figure_shows(number: int) -> None:
         assert f"{max(run.provenance['peak_memory_mib'] for run in runs):.0f} MiB" in text
 
 
-def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
-    """Figures, the answer and the ledger have one rule; the runs of a setting are shown at one epoch."""
-    first, second = (make_observations("emb-mlp", seed=s) for s in (0, 1))
-    (setting,) = group_runs([first, second])
-    assert shown_epochs(setting) == (common_early(setting.runs), 9) == (2, 9)
-    for line in second.metrics:
-        line["accuracy"]["rsn_train"] = line["epoch"] / 14
-    assert [when_early(run) for run in setting.runs] == [2, 9]
-    assert shown_epochs(setting) == (9, 10)
-    # One that ended before all were early is shown with the others at the last snapshot that all have.
-    (setting,) = group_runs([first.until(2), second])
-    assert shown_epochs(setting) == (2,)
-
-
 @pytest.mark.parametrize(
     ("number", "given", "problem"),
     [
@@ -276,24 +249,19 @@ def test_the_early_epoch_is_that_of_the_answer_and_the_claims() -> None:
         (16, "transformer", r"about Transformers without norm \(--model\.norm none\)"),
     ],
 )
-def test_runs_that_cannot_make_a_figure_are_refused(number: int, given: Any, problem: str) -> None:
+def test_runs_that_cannot_make_a_figure_are_refused(number, given, problem):
     with pytest.raises(InputError, match=problem):
-        draw_figure(number, several(given) if given else [])
-
-
-# --- the command -------------------------------------------------------------------------------------------
+        draw_figure(number, synthetic.several(given) if given else [])
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: Path) -> None:
-    def read(study: str) -> list[Observations]:
+def test_missing_studies_name_the_command(cli, monkeypatch, tmp_path):
+    def read(study):
         if study == "emb-mlp":
-            return several("emb-mlp")
+            return synthetic.several("emb-mlp")
         raise NoRunsError("study", study, "no runs", f"make them: anchorflow study {study} --run --keep")
 
-    def damaged(study: str) -> list[Observations]:
-        raise InputError("kept observations", study, "is not what was kept", "restore it")
-
+    damaged = Mock(side_effect=InputError("kept observations", "x", "is not what was kept", "restore it"))
     found, missing = kept_of(FIGURES[3], read)
     assert len(found) == 4
     assert [m.value for m in missing] == ["group-2024"]
@@ -309,27 +277,17 @@ def test_missing_studies_name_the_command(cli: Cli, monkeypatch: Any, tmp_path: 
     assert "Fig. 3 drawn in part" in printed.err
 
 
-@pytest.fixture(scope="module")
-def transformer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("figures")
-    config = make_run_config(
-        {
-            "task": TINY | {"length": 4},
-            "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
-            "data": {"source": "draw", "n_sequences": 750},
-            "training": {"epochs": 2, "snapshot_epochs": [1], "snapshot_tensors": "all"},
-            "init_rates": [0.5, 0.8],
-        }
-    )
-    train(config, out)
-    return out
-
-
 @pytest.mark.usefixtures("blank_pictures")
-def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
-    transformer_runs: Path, runs: list[Run], tmp_path: Path, cli: Cli
-) -> None:
-    given = ["--runs", str(transformer_runs), str(runs[0].path), "--out", str(tmp_path), "--json"]
+def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(runs, tmp_path, cli):
+    own = {
+        "task": TINY | {"length": 4},
+        "model": {"kind": "transformer", "d_m": 16, "d_f": 16, "d_k": 8},
+        "data": {"source": "draw", "n_sequences": 750},
+        "training": {"epochs": 2, "snapshot_epochs": [1], "snapshot_tensors": "all"},
+        "init_rates": [0.5, 0.8],
+    }
+    train(make_run_config(own), tmp_path / "runs")
+    given = ["--runs", str(tmp_path / "runs"), str(runs[0].path), "--out", str(tmp_path), "--json"]
     made = cli("figures", "3", "6", "15", "3", *given, "--format", "png", "pdf").json()["figures"]
     assert [figure["figure"] for figure in made] == [3, 6, 15]
     files = {str(file) for file in tmp_path.glob("fig*.p*")}
@@ -342,17 +300,10 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(
     assert "choose one of 1, 2, 3, 4" in cli("figures", "18", code=2).err
 
 
-# --- a figure of one's own ---------------------------------------------------------------------------------
-
-
 @patch.dict(FIGURES)
-def test_the_pages_own_figure_is_drawn_by_command_and_report(
-    here: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    own = ModuleType("own")
-    monkeypatch.setitem(sys.modules, "own", own)
-    section = PAGE.read_text().split("## A figure of your own")[1].split("\n## ")[0]
-    for block in re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL):
+def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, cli):
+    monkeypatch.setitem(sys.modules, "own", own := ModuleType("own"))
+    for block in blocks("docs/howto/extend.md", "python")[1:3]:
         exec(block, own.__dict__)
     assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
     cli("figures", "101", "--out", "other")
@@ -361,6 +312,6 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(
     assert list(FIGURES) == sorted(FIGURES)
     for number in NUMBERS:
         del FIGURES[number]
-    ((report_figure,), missing) = paper_figures(several("emb-mlp"))
+    ((report_figure,), missing) = paper_figures(synthetic.several("emb-mlp"))
     assert not missing
     assert report_figure.title.startswith("Fig. 101: ")

@@ -1,7 +1,5 @@
 """Made-up runs that look as the paper says, or the other way round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -58,14 +56,10 @@ def run(
         "training": {"learning_rate": learning_rate, **training},
     }
     loss = loss or {part: [math.log(20) * (1 - a) for a in values] for part, values in accuracy.items()}
-    metrics = [
-        {
-            "epoch": k,
-            "step": 100 * k,
-            "sum_learning_rate": float(TIMES[k]),
-            "loss": {part: values[k] for part, values in loss.items()},
-            "accuracy": {part: values[k] for part, values in accuracy.items()},
-        }
+    measures = {"loss": loss, "accuracy": accuracy}
+    metrics: list[dict[str, Any]] = [
+        {name: {part: values[k] for part, values in of.items()} for name, of in measures.items()}
+        | {"epoch": k, "step": 100 * k, "sum_learning_rate": float(TIMES[k])}
         for k in range(len(TIMES))
     ]
     provenance = {"sources": {"model.d_m": "paper", "training.learning_rate": "chosen"} | (sources or {})}
@@ -79,26 +73,23 @@ def learning(*, small: bool) -> dict[str, list[float]]:
     return {"mem": ramp(3), "rsn_train": ramp(3.5), "rsn_test": [0.0] * len(TIMES)}
 
 
-def embedding(kind: str, seed: int, task: Task = TASK) -> np.ndarray[Any, Any]:
-    """Return an embedding whose rows are the label distributions, eq. 14's, or random directions."""
-    rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((task.vocab_size, 1600))
-    if kind == "random":
-        return noise
-    tokens = list(tokens_of(task))
-    rows = training_labels(task, tuple(tokens)) - 1 / task.vocab_size
-    if kind == "eq. 14":
-        shaped = [*task.reasoning_anchors, *task.keys]
-        rows[[tokens.index(t) for t in shaped]] = eq14_embedding(task, shaped)
-    W = 1e-5 * noise
-    W[tokens, : task.vocab_size] += rows
-    return W
-
-
 @cache
 def _geometry(kind: str, seed: int) -> Arrays:
-    """Return what is observed of an embedding; worlds share a few of them among hundreds of runs."""
-    return embedding_geometry(embedding(kind, seed), TASK)
+    """Return what is observed of an embedding; worlds share a few of them among hundreds of runs.
+
+    Its rows are the label distributions, eq. 14's, or random directions.
+    """
+    noise = np.random.default_rng(seed).standard_normal((TASK.vocab_size, 1600))
+    if kind == "random":
+        return embedding_geometry(noise, TASK)
+    tokens = list(tokens_of(TASK))
+    rows = training_labels(TASK, tuple(tokens)) - 1 / TASK.vocab_size
+    if kind == "eq. 14":
+        shaped = [*TASK.reasoning_anchors, *TASK.keys]
+        rows[[tokens.index(t) for t in shaped]] = eq14_embedding(TASK, shaped)
+    W = 1e-5 * noise
+    W[tokens, : TASK.vocab_size] += rows
+    return embedding_geometry(W, TASK)
 
 
 def of_embeddings(kinds: Sequence[str], seed: int) -> Arrays:

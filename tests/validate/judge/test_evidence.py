@@ -1,17 +1,12 @@
 """Which runs stand for a study: by name or by configuration, with what they lack and in what they differ."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sim.config.run import MemberConfig
 from theory import InputError
 from validate import GivenRuns, ledger
 from validate.judge.condition import LARGE, MORE, SMALL, Needs
@@ -26,7 +21,7 @@ MEMBERS = STUDY.members()
 RATES, SEEDS = STUDY.init_rates, STUDY.seeds
 
 
-def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list[Observations]:
+def observed(members, **changes):
     """Return runs of some members, in which keys of sections are changed."""
     runs = []
     for member in members:
@@ -35,7 +30,7 @@ def observed(members: Sequence[MemberConfig], **changes: dict[str, Any]) -> list
     return runs
 
 
-def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None:
+def test_runs_of_a_study_stand_for_it_however_often_they_were_observed():
     given = GivenRuns(observed(MEMBERS[::-1], training={"evaluate_every": 77, "snapshot_epochs": (3,)}))
     match = given.match(NAME, "")
     assert match is not None
@@ -46,7 +41,7 @@ def test_runs_of_a_study_stand_for_it_however_often_they_were_observed() -> None
     assert all(run.config.init_rate == rate for (_, rate), runs in found.items() for run in runs)
 
 
-def test_amounts_may_differ_and_are_named_with_both_values() -> None:
+def test_amounts_may_differ_and_are_named_with_both_values():
     given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
     match = given.match(NAME, "")
     assert match is not None
@@ -57,7 +52,7 @@ def test_amounts_may_differ_and_are_named_with_both_values() -> None:
     assert given.matches_of(ledger([4])) == [match]
 
 
-def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
+def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     given = GivenRuns(observed(MEMBERS, training={"weight_decay": 0.3, "optimizer": "sgd"}))
     assert given.match(NAME, "") is None
     with pytest.raises(MissingRunsError, match=f"no given run stands for {NAME}"):
@@ -70,18 +65,18 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why() -> None:
     assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
 
 
-def test_one_seed_twice_is_refused() -> None:
+def test_one_seed_twice_is_refused():
     twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
     with pytest.raises(InputError, match="it would count twice"):
         GivenRuns(twice)
 
 
-def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path: Path) -> None:
+def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path):
     with pytest.raises(MissingRunsError, match="learning-rates: no runs"):
         Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
 
 
-def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path: Path) -> None:
+def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path):
     place, other = tmp_path / "my runs", tmp_path / "kept"
     for evidence, options in (
         (Evidence({NAME: place}), f"--run --root '{place}'"),
@@ -98,13 +93,13 @@ class Stored(Evidence):
 
     runs: dict[str, list[Observations]] = field(default_factory=dict)
 
-    def _stored(self, study: str, variant: str) -> Sequence[Observations]:
+    def _stored(self, study, variant):
         if study not in self.runs:
             raise self.missing(study, variant, "no runs")
         return self.runs[study]
 
 
-def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
+def test_what_is_missing_is_told_by_rate_and_by_seed():
     small, large = max(RATES), min(RATES)
     kept = [m for m in MEMBERS if m.init_rate == small and m.seed != SEEDS[1]]
     evidence = Stored(runs={NAME: observed(kept)})
@@ -112,9 +107,8 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     assert [run.config.seed for run in evidence.find(needs)["", small]] == [s for s in SEEDS if s != SEEDS[1]]
     assert evidence.absent(needs) == f"1 of {len(SEEDS)} seeds missing: {SEEDS[1]} (not kept)"
     assert evidence.can_make(needs)
-    with pytest.raises(
-        MissingRunsError, match=f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
-    ):
+    lacking = f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
+    with pytest.raises(MissingRunsError, match=lacking):
         evidence.find(Needs(NAME, (large,)))
     with pytest.raises(MissingRunsError, match="of at least 9 γ"):
         evidence.find(Needs(NAME, least_rates=9))
@@ -125,19 +119,14 @@ def test_what_is_missing_is_told_by_rate_and_by_seed() -> None:
     assert not whole.can_make(Needs("no such study"))
 
 
-@pytest.mark.parametrize("lacking", ["", "first", "second", "both"])
-def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
+def test_a_study_that_is_continued_has_the_runs_of_both():
     ((study, setup),) = MORE.items()
-    more = setup.more
-    runs = {"first": observed(MEMBERS[:1]), "second": observed(MEMBERS[1:2])}
-    names = {"first": study, "second": more}
-    stored = {names[key]: own for key, own in runs.items() if lacking not in (key, "both")}
-    if lacking == "both":
-        with pytest.raises(MissingRunsError, match="no runs"):
-            Stored(runs=stored).runs_of(study, "")
-        return
-    wanted = [run for key, own in runs.items() if key != lacking for run in own]
-    assert Stored(runs=stored).runs_of(study, "") == wanted
+    stored = {study: observed(MEMBERS[:1]), setup.more: observed(MEMBERS[1:2])}
+    assert Stored(runs=stored).runs_of(study, "") == stored[study] + stored[setup.more]
+    for name, own in stored.items():
+        assert Stored(runs={name: own}).runs_of(study, "") == own
+    with pytest.raises(MissingRunsError, match="no runs"):
+        Stored().runs_of(study, "")
 
 
 @pytest.mark.parametrize(
@@ -151,9 +140,7 @@ def test_a_study_that_is_continued_has_the_runs_of_both(lacking: str) -> None:
         ({1: (7, 6)}, []),
     ],
 )
-def test_a_look_takes_the_planned_number_of_seeds_at_the_planned_length(
-    reached: dict[int, tuple[int, int | None]], taken: list[int]
-) -> None:
+def test_a_look_takes_the_planned_number_of_seeds_at_the_planned_length(reached, taken):
     ((study, setup),) = MORE.items()
     base = {m.init_rate: run for m, run in zip(MEMBERS, observed(MEMBERS), strict=True)}
     runs = [

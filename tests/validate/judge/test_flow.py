@@ -1,25 +1,19 @@
 """The flow beside P^s − u and another seed, at equal training accuracy."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, train
+from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
 from sim.config.run import make_member_config
-from tests.conftest import Cli
 from theory import InputError, cosine_matrix, off_diagonal
-from theory.arrays import FloatArray
 from theory.task.task import task_from_dict
 from validate.judge import flow
 from validate.judge.agreement import slope
 from validate.judge.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
-from validate.judge.groups import Setting, group_runs
+from validate.judge.groups import group_runs
 from validate.observe.times import accuracy_at
 from validate.predict.predictors import UNIFORM, uniform_cosines
 
@@ -35,13 +29,13 @@ TASK = {
 
 
 @pytest.fixture(scope="module")
-def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
+def setting(tmp_path_factory):
     seen = tuple(range(0, 40, 2))
     training = TrainingConfig(epochs=40, learning_rate=1e-3, batch_size=50, snapshot_epochs=seen)
     return trained(tmp_path_factory.mktemp("runs"), TASK, training, (0, 1, 2))
 
 
-def test_the_flow_has_the_size_that_label_distributions_lack(setting: Setting) -> None:
+def test_the_flow_has_the_size_that_label_distributions_lack(setting):
     rows = {(row.level, row.predictor): row for level in aligned(setting) for row in level.rows}
     for level in (0.3, 0.5):
         own, labels = rows[level, "AdamW flow"], rows[level, UNIFORM]
@@ -51,14 +45,12 @@ def test_the_flow_has_the_size_that_label_distributions_lack(setting: Setting) -
     assert rows[0.5, "AdamW flow"].pearson.mean > 0.9
 
 
-def test_every_line_has_the_numbers_of_its_own_predictor(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
     """Against a second computation, with a flow that is known."""
     n, of_memory = len(setting.task.anchors), np.isin(setting.task.anchors, setting.task.memory_anchors)
     asked: list[float] = []
 
-    def known(_: MemberConfig, accuracies: list[float]) -> tuple[list[FloatArray], float]:
+    def known(_, accuracies):
         asked[:] = accuracies
         return [made(i, n) for i in range(len(asked))], 7.0
 
@@ -85,7 +77,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(
         assert row.seconds == 7.0 or row.predictor != "AdamW flow"
 
 
-def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
+def test_a_task_of_two_rules_is_refused(tmp_path):
     two = [{"name": name, "anchors": own, "rule": "sum"} for name, own in (("a", [1, 2]), ("b", [3, 4]))]
     task = {"keys": "20..25", "n_anchors": 2, "length": 3, "vocab_size": 40, "mappings": two}
     setting = trained(tmp_path, task, TrainingConfig(epochs=1))
@@ -93,7 +85,7 @@ def test_a_task_of_two_rules_is_refused(tmp_path: Path) -> None:
         flow_cosines(setting.runs[0].config, [0.1])
 
 
-def test_the_accuracy_without_a_rule_is_that_of_all_tables_as_in_a_run() -> None:
+def test_the_accuracy_without_a_rule_is_that_of_all_tables_as_in_a_run():
     tables = [{"name": n, "anchors": a, "rule": "lookup"} for n, a in (("a", [1, 2]), ("b", [3, 4]))]
     rule = {"name": "c", "anchors": [5, 6], "rule": "sum"}
     for mappings, data_set in ((tables, "training"), ([*tables, rule], None)):
@@ -102,7 +94,7 @@ def test_the_accuracy_without_a_rule_is_that_of_all_tables_as_in_a_run() -> None
         assert flow.flow_options(config)["data_set"] == data_set
 
 
-def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path: Path, cli: Cli) -> None:
+def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path, cli):
     file = tmp_path / "task.toml"
     file.write_text(task_from_dict(TASK).to_toml())
     slow = ["predict", str(file), "--flow", "--epochs", "1", "--lr", "1e-9"]
@@ -112,26 +104,24 @@ def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path: Path, cli: C
     assert re.search(r"AdamW flow, training accuracy 0.5 +– +– +–", cli(*slow).out)
 
 
-def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path: Path) -> None:
+def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path):
     setting = trained(tmp_path, TASK, TrainingConfig(epochs=30, learning_rate=1e-2, batch_size=20))
     with pytest.raises(InputError, match="no snapshots near"):
         aligned(setting)
 
 
-def trained(
-    out: Path, task: dict[str, Any], training: TrainingConfig, seeds: tuple[int, ...] = (0,)
-) -> Setting:
+def trained(out, task, training, seeds=(0,)):
     """Train small networks from small weights."""
     model = EmbMLPConfig(d_m=32, d_f=48)
     config = RunConfig(task=task, init_rates=(0.8,), seeds=seeds, model=model, training=training)
     return group_runs([run.path for run in train(config, out, workers=1)])[0]
 
 
-def test_a_slope_is_that_of_a_line() -> None:
+def test_a_slope_is_that_of_a_line():
     x = np.random.default_rng(0).standard_normal(20)
     assert slope(x, 3 - 2 * x) == pytest.approx(-2)
     assert np.isnan(slope(np.ones(5), x[:5]))
 
 
-def made(seed: int, n: int) -> FloatArray:
+def made(seed, n):
     return cosine_matrix(np.random.default_rng(seed).standard_normal((n, 4)))

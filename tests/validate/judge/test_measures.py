@@ -4,8 +4,6 @@ Each array, loss and accuracy of the run is drawn by itself, so that a measure w
 epoch, side or column than its name says gives another number.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +19,7 @@ from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagon
 from validate.judge.condition import SETTINGS_DATA
 from validate.judge.measures import measure_of
 from validate.judge.measures.geometry import MATRICES
-from validate.observe import Observations, tokens_of
+from validate.observe import tokens_of
 from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
 from validate.observe.times import first_epoch, last_epoch
@@ -41,7 +39,7 @@ LOSSES: dict[str, Any] = {
 }
 
 
-def random_run(rate: float = 0.8, seed: int = 0, **keys: Any) -> Observations:
+def random_run(rate=0.8, seed=0, **keys):
     """Return a run whose arrays are random, each epoch's its own."""
     rng = np.random.default_rng([seed, round(10 * rate)])
     n, L, d = len(TOKENS), TASK.length, 9
@@ -72,7 +70,7 @@ RUN = random_run()
 SEED = {("", 0.3): random_run(0.3), ("", 0.8): RUN}
 
 
-def cosines(tokens: Any, epoch: int = EARLY, r: Observations = RUN) -> np.ndarray[Any, Any]:
+def cosines(tokens, epoch=EARLY, r=RUN):
     """Return the pairs' cosines from the Gram matrix and the norms."""
     rows = [TASK.anchors.index(t) for t in tokens]
     columns = [TOKENS.index(t) for t in tokens]
@@ -80,20 +78,20 @@ def cosines(tokens: Any, epoch: int = EARLY, r: Observations = RUN) -> np.ndarra
     return off_diagonal(r.arrays["gram"][epoch][np.ix_(rows, columns)] / np.outer(norms, norms))
 
 
-def at(name: str, epoch: int = EARLY) -> np.ndarray[Any, Any]:
+def at(name, epoch=EARLY):
     return RUN.arrays[name][epoch]
 
 
-def apart(tokens: Any) -> np.ndarray[Any, Any]:
+def apart(tokens):
     return np.array([abs(a - b) for i, a in enumerate(tokens) for b in tokens[i + 1 :]], float)
 
 
-def predicted(tokens: Any) -> np.ndarray[Any, Any]:
+def predicted(tokens):
     rows = [label_distribution(TASK, s, held_out=True) - 1 / TASK.vocab_size for s in tokens]
     return off_diagonal(cosine_matrix(rows))
 
 
-def unexplained(guess: np.ndarray[Any, Any], observed: np.ndarray[Any, Any]) -> float:
+def unexplained(guess, observed):
     """Return 1 − r² of the best line, 1 for a guess that falls where the observation rises."""
     r = pearsonr(guess, observed).statistic
     return 1 - max(r, 0.0) ** 2
@@ -201,14 +199,14 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_measure_of_a_run_is_what_its_name_says(name: str) -> None:
+def test_a_measure_of_a_run_is_what_its_name_says(name):
     arguments, expected = EXPECTED[name]
     kind, function = measure_of(name.split(",")[0])
     assert kind == "run"
     assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
 
 
-def test_neighbouring_values_of_a_rise_are_a_step_apart() -> None:
+def test_neighbouring_values_of_a_rise_are_a_step_apart():
     rows = np.tile(np.arange(9.0), (len(EPOCHS), 7, 1))
     rows[EARLY, -1, :2] = 1.0, 0.0
     rise = measure_of("rise")[1](replace(RUN, arrays={"last_logits": rows}))
@@ -218,14 +216,14 @@ def test_neighbouring_values_of_a_rise_are_a_step_apart() -> None:
 @pytest.mark.parametrize(
     ("slow", "fast"), [("mem", "rsn_train"), ("rsn_test", "rsn_train"), ("mem", "rsn_test")]
 )
-def test_a_lead_is_between_the_evaluations_on_both_sides(slow: str, fast: str) -> None:
+def test_a_lead_is_between_the_evaluations_on_both_sides(slow, fast):
     brackets = {"mem": (800, 900), "rsn_train": (200, 300), "rsn_test": (500, 600)}
     (low, high), (early, late) = brackets[slow], brackets[fast]
     found = ends(measure_of("lead")[1](RUN, slow=slow, fast=fast))
     assert found == pytest.approx((math.log2(low / late), math.log2(high / early)))
 
 
-def test_contrasts_of_a_seed_are_small_weights_less_large_ones() -> None:
+def test_contrasts_of_a_seed_are_small_weights_less_large_ones():
     small, large = SEED["", 0.8], SEED["", 0.3]
     _, gain = measure_of("gain")
     bias = measure_of("learned_bias")[1]
@@ -242,7 +240,7 @@ def test_contrasts_of_a_seed_are_small_weights_less_large_ones() -> None:
     assert measure_of("mean_log_rank_ratio")[1](SEED) == pytest.approx(np.log2(ratios).mean())
 
 
-def test_interventions_are_taken_at_the_plain_runs_time() -> None:
+def test_interventions_are_taken_at_the_plain_runs_time():
     plain, changed = random_run(), random_run(seed=5)
     seed = {("plain", 0.8): plain, ("changed", 0.8): changed}
     own, before = cosines(SUMS, EARLY, changed), cosines(SUMS, EARLY, plain)
@@ -255,7 +253,7 @@ def test_interventions_are_taken_at_the_plain_runs_time() -> None:
     assert change == pytest.approx(math.sqrt(((own - before) ** 2).mean()))
 
 
-def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another() -> None:
+def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another():
     rng = np.random.default_rng(1)
     masses = {m.name: rng.random(len(EPOCHS)) for m in RANGES.mappings}
     outputs = {m.name: rng.random((len(EPOCHS), RANGES.vocab_size)) for m in RANGES.mappings}

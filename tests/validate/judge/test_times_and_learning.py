@@ -1,27 +1,16 @@
 """When data sets are fitted, what is early, where the bias crosses: by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from tests.validate.judge.synthetic import SCAN, learning, ramp, run
 from theory import Task
 from validate.judge.agreement import scrambled, spearman
-from validate.judge.measures.learning import (
-    best_test_accuracy,
-    crossover,
-    gain,
-    highest_accuracy,
-    least_gain,
-    least_lead,
-    trend,
-    unlike_learnable,
-    unlike_range,
-)
-from validate.observe import NotObservedError, Observations
+from validate.judge.measures import learning as measured
+from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, ends, step_of
 from validate.observe.times import bias, curve, early_epoch
 from validate.predict.ceiling import order_blind_ceiling
@@ -29,31 +18,28 @@ from validate.predict.ceiling import order_blind_ceiling
 NEVER = [0.0] * 11
 
 
-def of(**accuracy: list[float]) -> Observations:
+def of(**accuracy):
     return run(0.8, 0, accuracy)
 
 
-def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last() -> None:
+def test_early_is_the_first_snapshot_after_half_is_reached_else_the_last():
+    """In any order of the data sets: kept files have them by name, run folders as they were evaluated."""
     assert early_epoch(of(rsn_train=ramp(1.2))) == 3
     assert early_epoch(of(rsn_train=ramp(3))) == 3
     assert early_epoch(of(rsn_train=ramp(3.5))) == 10
     assert early_epoch(of(rsn_train=NEVER)) == 10
-
-
-def test_the_data_set_that_says_how_far_a_run_is_does_not_depend_on_their_order() -> None:
-    """A kept file has them by name, a run folder as they were evaluated."""
     for one, other in (("mem", "far"), ("mem", "near"), ("rsn_train", "mem")):
         accuracy = {one: ramp(1.2), other: NEVER}
         orders = (accuracy, dict(reversed(accuracy.items())))
         assert [early_epoch(of(**parts)) for parts in orders] == [3, 3]
 
 
-def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks() -> None:
+def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks():
     with pytest.raises(NotObservedError, match="not a data set of the run"):
         curve(of(mem=NEVER), "accuracy", "rsn_test")
 
 
-def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
+def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner():
     """Of two orders of a pair, which are one input, a model without order gets little more than one right."""
     pairs = Task(
         keys=range(40, 60), reasoning_anchors=range(11, 14), memory_anchors=range(1, 6), n_anchors=2,
@@ -65,20 +51,20 @@ def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner() -> None:
     half = ceiling / 2
     memory = [0, 0, 0, 0.999 * half, half, *[0.45] * 6]
     found = run(0.3, 0, {"mem": memory, "rsn_train": ramp(1.5)}, task=pairs)
-    assert ends(unlike_learnable(found)) == pytest.approx((math.log2(3 / 2), 2.0))
-    assert unlike_range(found) == Bound(low=math.log2(10 / 2))
+    assert ends(measured.unlike_learnable(found)) == pytest.approx((math.log2(3 / 2), 2.0))
+    assert measured.unlike_range(found) == Bound(low=math.log2(10 / 2))
 
 
-def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted() -> None:
+def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted():
     """A test set at 0.1 says nothing of memorising where the training set is at 0.2."""
     low = [0, 0.07, *[0.1] * 9]
-    assert highest_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
-    assert highest_accuracy(of(rsn_train=[0, 0.6, *[0.1] * 9], rsn_test=low), "rsn_train") == 0.6
-    assert best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
-    assert best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
+    assert measured.highest_accuracy(of(rsn_test=[0, 0.7, *[0.1] * 9])) == 0.7
+    assert measured.highest_accuracy(of(rsn_train=[0, 0.6, *[0.1] * 9], rsn_test=low), "rsn_train") == 0.6
+    assert measured.best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
+    assert measured.best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
 
 
-def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
+def scan(biases):
     """A seed's runs with given biases: constant accuracies."""
     return {
         ("", rate): run(
@@ -88,47 +74,39 @@ def scan(biases: list[float]) -> dict[tuple[str, float], Observations]:
     }
 
 
-def test_crossover_is_where_the_bias_changes_sign() -> None:
+def test_crossover_is_where_the_bias_changes_sign():
     seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
-    assert crossover(seed) == pytest.approx(0.55)
-    assert trend(seed) == pytest.approx(1)
+    assert measured.crossover(seed) == pytest.approx(0.55)
+    assert measured.trend(seed) == pytest.approx(1)
     # Of one sign throughout, it lies outside.
-    assert crossover(scan([0.1] * 7)) == Bound(high=SCAN[0])
-    assert crossover(scan([-0.1] * 7)) == Bound(low=SCAN[-1])
-    assert math.isnan(crossover(scan([0.1, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3])))
+    assert measured.crossover(scan([0.1] * 7)) == Bound(high=SCAN[0])
+    assert measured.crossover(scan([-0.1] * 7)) == Bound(low=SCAN[-1])
+    assert math.isnan(measured.crossover(scan([0.1, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3])))
     for one_sign in (0.1, -0.1):
-        assert step_of([crossover(scan([one_sign] * 7))]) == pytest.approx(0.1)
+        assert step_of([measured.crossover(scan([one_sign] * 7))]) == pytest.approx(0.1)
     # Two changes of sign: 0.1 and −0.3 are pooled to −0.1.
-    assert crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
+    assert measured.crossover(scan([-0.3, 0.1, -0.3, 0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.55)
 
 
-def test_runs_that_learned_nothing_have_no_bias_and_no_crossing() -> None:
+def test_runs_that_learned_nothing_have_no_bias_and_no_crossing():
     seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
     idle = {part: [0.01 * k for k in range(11)] for part in ("mem", "rsn_train", "rsn_test")}
     seed["", 0.3] = run(0.3, 0, idle)
-    assert math.isnan(crossover(seed))
-    assert math.isnan(trend(seed))
-    assert math.isnan(gain({("", rate): seed["", rate] for rate in (0.3, 0.8)}, absolute=True))
-
-
-def test_a_rate_that_learned_its_sums_and_nothing_else_may_have_any_lead() -> None:
-    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
-    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
-    assert ends(least_lead(seed)) == (-math.inf, math.log2(8 / 2))
+    assert math.isnan(measured.crossover(seed))
+    assert math.isnan(measured.trend(seed))
+    assert math.isnan(measured.gain({("", rate): seed["", rate] for rate in (0.3, 0.8)}, absolute=True))
 
 
 @pytest.mark.parametrize("n", [5, 7, 10, 20, 100])
-def test_scrambled_is_a_permutation_that_leaves_little_order(n: int) -> None:
+def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     order = scrambled(n)
     assert sorted(order.tolist()) == list(range(n))
-    pairs = np.triu_indices(n, 1)
-    before = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))[pairs]
-    after = np.abs(np.subtract.outer(order, order))[pairs]
+    before, after = (pdist(places[:, None]) for places in (np.arange(n), order))
     assert abs(spearman(np.arange(n), order)) <= 0.5
     assert abs(spearman(before, after)) <= 0.25
 
 
-def test_rates_that_learned_nothing_say_nothing() -> None:
+def test_rates_that_learned_nothing_say_nothing_and_their_sums_alone_any_lead():
     nothing = {"mem": NEVER, "rsn_train": NEVER, "rsn_test": NEVER}
     seed = {
         ("slow", 0.3): run(0.3, 0, nothing),
@@ -136,11 +114,15 @@ def test_rates_that_learned_nothing_say_nothing() -> None:
         ("good", 0.3): run(0.3, 0, learning(small=False)),
         ("good", 0.8): run(0.8, 0, learning(small=True)),
     }
-    assert least_lead(seed) == Bound(math.log2(7 / 3), math.log2(8 / 2))
-    assert least_gain(seed) > 0.5
+    assert measured.least_lead(seed) == Bound(math.log2(7 / 3), math.log2(8 / 2))
+    assert measured.least_gain(seed) > 0.5
     silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
-    assert math.isnan(least_lead(silent))
-    assert math.isnan(least_gain(silent))
+    assert math.isnan(measured.least_lead(silent))
+    assert math.isnan(measured.least_gain(silent))
     good = {cell: found for cell, found in seed.items() if cell[0] == "good"}
-    assert gain(good) == least_gain(good) == bias(good["good", 0.8]) - bias(good["good", 0.3])
-    assert math.isnan(gain(silent))
+    difference = bias(good["good", 0.8]) - bias(good["good", 0.3])
+    assert measured.gain(good) == measured.least_gain(good) == difference
+    assert math.isnan(measured.gain(silent))
+    sums = {"mem": NEVER, "rsn_train": ramp(2), "rsn_test": NEVER}
+    seed = {("slow", 0.8): run(0.8, 0, sums), ("good", 0.8): run(0.8, 0, learning(small=True))}
+    assert ends(measured.least_lead(seed)) == (-math.inf, math.log2(8 / 2))

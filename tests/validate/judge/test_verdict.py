@@ -1,11 +1,8 @@
 """What values come to: states of conditions and verdicts of claims, on made-up seeds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,21 +12,22 @@ from tests.validate.judge.synthetic import run
 from validate.judge import presentation
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side, by_seed
 from validate.judge.outcome import MissingRunsError
-from validate.judge.verdict import Finding, benjamini_hochberg, judge_claim
+from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 
 NEEDS = Needs("made-up", (0.8,))
 
 
-def condition(values: list[Value], threshold: float = 0.0, **keys: Any) -> Condition:
+def condition(values, threshold=0.0, **keys):
     side = Side("a measure", lambda _: dict(enumerate(values)), NEEDS)
     return Condition("a measure", (side,), threshold=threshold, **keys)
 
 
-def judged(*conditions: Condition, number: int = 0) -> Finding:
+def judged(*conditions, number=0):
     return judge_claim(Claim("name", "A statement.", conditions, number), lambda needs: {})
 
 
+WITHIN = {"relation": "within", "margin": 0.1}
 ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
 
 
@@ -45,24 +43,19 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([math.nan, 1.0, 1.0], {}, "undefined", ""),
         ([Bound(-1.0, 2.0), 1.0, 1.1], {}, "censored", ""),
         ([Bound(1.0, math.inf), Bound(1.1, math.inf), Bound(0.9, math.inf)], {}, "holds", ""),
-        ([0.01, 0.02, 0.0], {"relation": "within", "margin": 0.1}, "holds", "no relevant effect"),
-        ([0.5, 0.51, 0.49], {"relation": "within", "margin": 0.1}, "fails", ""),
-        ([0.11, 0.13, 0.09], {"relation": "within", "margin": 0.1}, "undecided", ""),
+        ([0.01, 0.02, 0.0], WITHIN, "holds", "no relevant effect"),
+        ([0.5, 0.51, 0.49], WITHIN, "fails", ""),
+        ([0.11, 0.13, 0.09], WITHIN, "undecided", ""),
         ([0.001, -0.001, 0.0], {"margin": 0.1}, "fails", "no relevant effect"),
         ([0.001, -0.001, 0.0], {"margin": 0.1, "relation": ">="}, "undecided", "at the threshold"),
         (ABOVE, {"role": "shown"}, "shown", ""),
-        ([Bound(-1.0, 1.0), 2.0, 2.1], {"relation": "within", "margin": 0.1}, "censored", ""),
+        ([Bound(-1.0, 1.0), 2.0, 2.1], WITHIN, "censored", ""),
         ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.0)], {"margin": 0.1}, "undecided", ""),
         ([Bound(0.01), Bound(0.02), Bound(1e-4)], {"margin": 0.1}, "undecided", ""),
-        (
-            [Bound(0.01, 0.02), Bound(0.0, 0.01)],
-            {"relation": "within", "margin": 0.1},
-            "holds",
-            "no relevant effect",
-        ),
+        ([Bound(0.01, 0.02), Bound(0.0, 0.01)], WITHIN, "holds", "no relevant effect"),
     ],
 )
-def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: str) -> None:
+def test_states(values, keys, state, reading):
     (outcome,) = judged(condition(values, **keys)).outcomes
     assert (outcome.state, outcome.decision.reading) == (state, reading)
 
@@ -70,21 +63,20 @@ def test_states(values: list[Value], keys: dict[str, Any], state: str, reading: 
 @pytest.mark.parametrize(
     ("values", "verdict"), [((1.0, 1.0), "holds"), ((1.0, -1.0), "partly"), ((-1.0, -1.0), "fails")]
 )
-def test_one_computed_number_decides_without_seeds(values: tuple[float, ...], verdict: str) -> None:
+def test_one_computed_number_decides_without_seeds(values, verdict):
     sides = [(Side("a number", by_seed(lambda value=value: value, "")),) for value in values]
     assert judged(*(Condition("a number", own, threshold=0.0) for own in sides)).verdict == verdict
 
 
-def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones() -> None:
+def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones():
     low, high = [1.0, 1.2, 0.9], [2.0, 2.4, 1.9]
-    (outcome,) = judged(condition([Bound(*pair) for pair in zip(low, high, strict=True)])).outcomes
     half = stats.t.ppf(0.975, 2) * np.std(low, ddof=1) / math.sqrt(3)
-    assert outcome.estimate.low == pytest.approx(np.mean(low) - half)
-    assert outcome.estimate.high == pytest.approx(np.mean(high) + half)
-    (outcome,) = judged(condition([Bound(x) for x in low])).outcomes
-    assert outcome.estimate.low == pytest.approx(np.mean(low) - half)
-    assert outcome.estimate.high == math.inf
-    assert str(outcome.estimate).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
+    bounds = [Bound(*pair) for pair in zip(low, high, strict=True)], [Bound(x) for x in low]
+    for values, end in zip(bounds, (np.mean(high) + half, math.inf), strict=True):
+        (outcome,) = judged(condition(values)).outcomes
+        found = outcome.estimate
+        assert (found.low, found.high) == pytest.approx((np.mean(low) - half, end))
+    assert str(found).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
 
 
 @pytest.mark.parametrize(
@@ -97,18 +89,10 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
         ([math.nan, 0.9, 0.1], "undefined", 0.5),
     ],
 )
-def test_a_seed_that_may_count_or_not_is_no_evidence_against(
-    values: list[Value], state: str, share: float
-) -> None:
+def test_a_seed_that_may_count_is_no_evidence(values, state, share):
     (outcome,) = judged(condition(values, 0.5, counted_from=0.5)).outcomes
     assert outcome.state == state
     assert outcome.estimate.mean == pytest.approx(share)
-
-
-def test_where_nothing_is_judged_a_bound_stands_for_its_middle() -> None:
-    values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
-    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
-    assert outcome.estimate.mean == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -123,24 +107,27 @@ def test_where_nothing_is_judged_a_bound_stands_for_its_middle() -> None:
         ([[Bound(-1.0, 2.0), 1.0, 1.1]], "censored"),
     ],
 )
-def test_verdicts(endpoints: list[list[Value]], verdict: str) -> None:
+def test_verdicts(endpoints, verdict):
     assert judged(*map(condition, endpoints)).verdict == verdict
 
 
-def test_what_is_shown_changes_no_verdict() -> None:
+def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     """A control or a note stands beside the endpoints; it is no veto."""
     for first, second in itertools.product((ABOVE, BELOW, WIDE), repeat=2):
         alone = judged(condition(first))
         beside = judged(condition(first), replace(condition(second), role="shown"))
         assert alone.verdict == beside.verdict
+    values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
+    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
+    assert outcome.estimate.mean == pytest.approx(2.0)
 
 
-def test_a_condition_within_no_margin_can_be_shown() -> None:
+def test_a_condition_within_no_margin_can_be_shown():
     assert condition([1.0], 0.3, relation="within").asked == "within 0 of 0.3"
 
 
-def test_runs_that_are_missing_are_named() -> None:
-    def find(needs: Needs) -> Any:
+def test_runs_that_are_missing_are_named():
+    def find(needs):
         raise MissingRunsError(f"no runs of {needs.study}")
 
     finding = judge_claim(Claim("name", "A statement.", (condition(ABOVE),)), find)
@@ -148,7 +135,7 @@ def test_runs_that_are_missing_are_named() -> None:
     assert finding.outcomes[0].missing == "no runs of made-up"
 
 
-def test_a_source_on_which_runs_disagree_is_the_users() -> None:
+def test_a_source_on_which_runs_disagree_is_the_users():
     runs = [
         run(0.8, seed, {"mem": [0.0] * 11}, sources={"model.d_f": source})
         for seed, source in enumerate(("paper", "sibling"))
@@ -158,7 +145,7 @@ def test_a_source_on_which_runs_disagree_is_the_users() -> None:
     assert outcome.sources == {"model.d_m": "paper", "training.learning_rate": "chosen", "model.d_f": "user"}
 
 
-def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
+def test_the_json_of_a_condition_has_each_number_under_its_name():
     """A contrast in which every number is another one; each side has a seed that the other lacks."""
     first = Side("left", lambda _: {1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}, Needs("one", (0.8,)))
     second = Side("right", lambda _: {4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0}, Needs("two", (0.3,), ("v",)))
@@ -191,7 +178,7 @@ def test_the_json_of_a_condition_has_each_number_under_its_name() -> None:
     ]  # fmt: skip
 
 
-def test_tables_have_each_verdict_in_the_column_of_its_setting() -> None:
+def test_tables_have_each_verdict_in_the_column_of_its_setting():
     values = {"group": ABOVE, "GELU": BELOW, "post": WIDE, "quarter": BELOW, "pre": ABOVE}
     conditions = [condition(found, setting=label) for label, found in values.items()]
     claims = presentation.to_json([judged(*conditions, number=25)])["claims"]
@@ -209,7 +196,7 @@ def test_tables_have_each_verdict_in_the_column_of_its_setting() -> None:
     assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
 
 
-def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not() -> None:
+def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not():
     """Three settings of one measure share a prior; a condition with another name keeps its own variance."""
     spreads = {"group": 0.1, "GELU": 0.2, "post": 0.4}
     alike = [condition([1 - s, 1.0, 1 + s], setting=label) for label, s in spreads.items()]
@@ -222,7 +209,7 @@ def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_no
     assert width[0] / plain[0] > 1 > width[2] / plain[2]  # the small variance grows, the large one shrinks
 
 
-def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone() -> None:
+def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone():
     findings = [
         judged(condition(values), condition(BELOW), number=i) for i, values in enumerate((ABOVE, WIDE, BELOW))
     ]
@@ -230,7 +217,7 @@ def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone() -> 
     assert list(benjamini_hochberg(findings).values()) == pytest.approx(stats.false_discovery_control(p))
 
 
-def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> None:
+def test_the_interim_look_and_the_last_one_spend_five_per_cent_together():
     """O'Brien–Fleming: two looks at 4 and 6 of six seeds, whose z-values correlate as √(4/6)."""
     setup = BY_LABEL["printed"]
     assert [setup.level(n) for n in (2, 3)] == [None, None]
@@ -243,7 +230,7 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together() -> Non
     assert Setup("of my own").level(2) == 0.05
 
 
-def test_an_interval_at_the_level_of_a_look_says_so() -> None:
+def test_an_interval_at_the_level_of_a_look_says_so():
     values = [1.0, 1.1, 0.9, 1.3]
     both = [judged(condition([*values], setting=label), number=25) for label in ("group", "printed")]
     claims = presentation.to_json(both)["claims"]

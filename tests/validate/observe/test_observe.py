@@ -1,42 +1,31 @@
 """Observing whole runs: every array against NumPy loops over the run's own snapshots."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sim import Run
 from tests.sim.test_forward import plain_forward
-from tests.validate.observe.conftest import TASK, TRANSFORMER, Make
+from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
-from validate.observe import Observations, Probe, draw_probe, kept, observe
+from validate.observe import draw_probe, kept, observe
 from validate.observe.observations import TIMELESS
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
 DATA = {"token_label_matrix_anchors", "token_ratio"}
 ATTENTION = {
-    "first_attention",
-    "first_attention_sd",
-    "first_attention_error",
-    "lemma1_share",
-    "last_logits",
-    "last_logits_sd",
-    "last_attention",
-    "key_attention",
-    "wv_direction",
+    *("first_attention", "first_attention_sd", "first_attention_error", "lemma1_share"),
+    *("last_logits", "last_logits_sd", "last_attention", "key_attention", "wv_direction"),
 }
 HELD_OUT = {"held_out_deviations"}
 
 
-def _own(observations: Observations, *prefixes: str) -> set[str]:
+def _own(observations, *prefixes):
     """Return the names that begin with none of the prefixes."""
     return {name for name in observations.arrays if not name.startswith(prefixes)}
 
 
-def _forward(run: Run, epoch: int, probe: Probe, bare: bool = False) -> list[tuple[Any, dict[str, Any]]]:
+def _forward(run, epoch, probe, bare=False):
     """Run the plain NumPy Transformer on every sequence of the probe."""
     parameters = {name: a.astype(np.float64) for name, a in run.snapshot(epoch).items()}
     if bare:
@@ -47,21 +36,21 @@ def _forward(run: Run, epoch: int, probe: Probe, bare: bool = False) -> list[tup
 MODELS = {
     "pre, two heads": TRANSFORMER | {"norm": "pre"},
     "post, biases": TRANSFORMER | {"norm": "post", "biases": True, "n_heads": 1},
-    "no norm, no positions, three layers": TRANSFORMER
+    "no norm, no positions": TRANSFORMER
     | {"norm": "none", "positions": "none", "n_layers": 3, "activation": "tanh"},
     "one layer": {"kind": "one-layer", "d_f": 12, "d_k": 3},
 }
 
 
 @pytest.fixture
-def small_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_probe(monkeypatch):
     """Sixty sequences are enough for loops in Python."""
     monkeypatch.setattr("validate.observe.parameters.draw_probe", lambda task: draw_probe(task, 12))
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.usefixtures("small_probe")
-def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -> None:
+def test_attention_and_outputs_are_those_of_plain_loops(name, make):
     run = make(MODELS[name])
     found, probe = observe(run).arrays, draw_probe(run.task, 12)
     learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
@@ -100,7 +89,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name: str, make: Make) -
 
 
 @pytest.mark.usefixtures("small_probe")
-def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None:
+def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run):
     run, found = emb_mlp_run, observe(emb_mlp_run)
     probe = draw_probe(run.task, 12)
     expected = EMBEDDING | DATA | HELD_OUT | {"frozen_direction", "frozen_start"}
@@ -116,7 +105,7 @@ def test_an_emb_mlp_has_outputs_and_a_frozen_direction(emb_mlp_run: Run) -> None
     np.testing.assert_allclose(found.arrays["frozen_direction"], gram, rtol=1e-9, atol=1e-18)
 
 
-def test_counts_of_the_training_data(emb_mlp_run: Run) -> None:
+def test_counts_of_the_training_data(emb_mlp_run):
     found = observe(emb_mlp_run).arrays
     counts, n = emb_mlp_run.token_label_counts()
     C = found["token_label_matrix_anchors"]
@@ -126,7 +115,7 @@ def test_counts_of_the_training_data(emb_mlp_run: Run) -> None:
         np.testing.assert_allclose(C[i], counts[anchor] / n - ratio / 48, atol=1e-12)
 
 
-def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run: Run) -> None:
+def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run):
     found = observe(transformer_run)
     names = {n.removeprefix("singular/") for n in found.arrays if n.startswith("singular/")}
     layer = {"W_Q", "W_K", "W_V", "W_O", "W_in", "W_out"}
@@ -136,7 +125,7 @@ def test_singular_values_of_every_matrix_and_of_no_gain(transformer_run: Run) ->
         assert (found.at(f"singular/{name}", 1) ** 2).sum() == pytest.approx((matrix**2).sum())
 
 
-def test_snapshots_without_matrices_give_what_the_embedding_allows(make: Make) -> None:
+def test_snapshots_without_matrices_give_what_the_embedding_allows(make):
     run = make(TRANSFORMER, snapshot_tensors="embedding")
     found = observe(run)
     assert set(found.arrays) == EMBEDDING | DATA | {"singular/W_E", "effective_rank/W_E"}
@@ -144,33 +133,32 @@ def test_snapshots_without_matrices_give_what_the_embedding_allows(make: Make) -
         found.at("first_attention", 0)
 
 
-@pytest.mark.parametrize("kind", ["memory", "reasoning", "several"])
-def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(kind: str, make: Make) -> None:
-    task: dict[str, Any] = {k: TASK[k] for k in ("keys", "n_anchors", "length", "vocab_size")}
-    anchors = {"memory": "1..2", "reasoning": "4..5"}
-    if kind == "several":
-        ranges = {"low": 20, "high": 30}
-        task["mappings"] = [
-            {"name": "first", "anchors": [1], "rule": "lookup", **ranges},
-            {"name": "second", "anchors": [2], "rule": "lookup"},
-            {"name": "sum", "anchors": [4], "rule": "sum"},
-            {"name": "window", "anchors": [3], "rule": "window"},
-        ]
-    else:
-        task[f"{kind}_anchors"] = anchors[kind]
-    found = observe(make(TRANSFORMER, task=task))
+BARE = {key: TASK[key] for key in ("keys", "n_anchors", "length", "vocab_size")}
+SEVERAL = [
+    {"name": "first", "anchors": [1], "rule": "lookup", "low": 20, "high": 30},
+    {"name": "second", "anchors": [2], "rule": "lookup"},
+    {"name": "sum", "anchors": [4], "rule": "sum"},
+    {"name": "window", "anchors": [3], "rule": "window"},
+]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"memory_anchors": "1..2"}, {"reasoning_anchors": "4..5"}, {"mappings": SEVERAL}],
+    ids=lambda own: next(iter(own)),
+)
+def test_tasks_that_lack_a_kind_of_anchor_or_have_several_mappings(own, make):
+    found = observe(make(TRANSFORMER, task=BARE | own))
     names = {m.name for m in found.task.mappings}
     assert {n.removeprefix("outputs/") for n in found.arrays if n.startswith("outputs/")} == names
-    assert ("pca_anchors" in found.arrays) == (kind == "reasoning")
+    assert ("pca_anchors" in found.arrays) == ("reasoning_anchors" in own)
     direction = found.arrays["wv_direction"]
-    n_anchors = len(found.task.anchors)
-    own = found.task.reasoning_anchors or found.task.anchors
-    index = [found.tokens.index(token) for token in own]
-    assert direction.shape == (3, n_anchors + 6)
+    index = [found.tokens.index(token) for token in found.task.reasoning_anchors or found.task.anchors]
+    assert direction.shape == (3, len(found.task.anchors) + 6)
     assert (direction[:, index].mean(axis=1) >= 0).all()
 
 
-def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
+def test_cosines_are_those_of_the_embedding(transformer_run):
     found = observe(transformer_run)
     embedding, task = transformer_run.embedding(2), found.task
     assert found.epochs == (0, 1, 2)
@@ -185,21 +173,20 @@ def test_cosines_are_those_of_the_embedding(transformer_run: Run) -> None:
     assert found.tokens == (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25)
 
 
-def test_unknown_tokens_and_epochs_are_refused(transformer_run: Run) -> None:
+def test_unknown_tokens_and_epochs_are_refused(transformer_run):
     found = observe(transformer_run)
-    for call, argument in (
-        (lambda: found.cosines([20], 1), "rows"),
-        (lambda: found.cosines([4], 1, [40]), "columns"),
-        (lambda: found.gram([4], [5], 7), "epoch"),
-        (lambda: found.at("nothing", 1), "observable"),
+    for call, arguments, named in (
+        (found.cosines, ([20], 1), "rows"),
+        (found.cosines, ([4], 1, [40]), "columns"),
+        (found.gram, ([4], [5], 7), "epoch"),
+        (found.at, ("nothing", 1), "observable"),
     ):
-        with pytest.raises(InputError) as error:
-            call()
-        assert error.value.argument == argument
+        with pytest.raises(InputError, match=f"^{named} = "):
+            call(*arguments)
 
 
 @pytest.mark.parametrize(("study", "timed"), [("emb-mlp", "gram"), ("language", "cosine/prontoqa")])
-def test_a_run_until_an_epoch_is_the_beginning_of_the_run(study: str, timed: str) -> None:
+def test_a_run_until_an_epoch_is_the_beginning_of_the_run(study, timed):
     """Every array: those with snapshots lose the later ones, and the others nothing."""
     run = kept(study)[-1]
     epoch = run.epochs[-3]

@@ -1,7 +1,5 @@
 """Each observable from arrays of which the answer is known, or found by another route."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -21,7 +19,7 @@ RNG = np.random.default_rng(5)
 TASK = task_from_dict(SMALL_TASK | {"length": 5})
 
 
-def test_three_components_of_a_three_dimensional_embedding_keep_every_distance() -> None:
+def test_three_components_of_a_three_dimensional_embedding_keep_every_distance():
     embedding = RNG.standard_normal((48, 3)) @ RNG.standard_normal((3, 6)) + 2.0
     found = embedding_geometry(embedding, TASK)
     tokens = [*TASK.anchors, *TASK.keys]
@@ -34,7 +32,7 @@ def test_three_components_of_a_three_dimensional_embedding_keep_every_distance()
     assert two_axes.sum() < 0.999
 
 
-def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_product() -> None:
+def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_product():
     W_V, embedding = RNG.standard_normal((6, 4)), RNG.standard_normal((48, 6))
     top = np.linalg.eigh(W_V @ W_V.T)[1][:, -1]
     expected = [np.dot(embedding[t], top) / math.hypot(*embedding[t]) for t in (1, 2, 20)]
@@ -51,7 +49,7 @@ def test_the_direction_of_the_values_is_the_top_eigenvector_of_their_outer_produ
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=8), st.floats(0.01, 100))
-def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[float], scale: float) -> None:
+def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values, scale):
     rank = effective_rank(values)
     assert 1 - 1e-9 <= rank <= len(values) + 1e-9
     assert effective_rank([v * scale for v in values]) == pytest.approx(rank, rel=1e-9)
@@ -59,18 +57,18 @@ def test_the_effective_rank_has_no_scale_and_is_at_most_the_rank(values: list[fl
 
 
 @pytest.mark.parametrize("undefined", [[0.0], [0.0, 0.0], [math.nan], []])
-def test_singular_values_without_a_share_have_no_effective_rank(undefined: list[float]) -> None:
+def test_singular_values_without_a_share_have_no_effective_rank(undefined):
     assert math.isnan(effective_rank(undefined))
 
 
-def test_answers_to_held_out_combinations_are_counted_by_their_deviation() -> None:
+def test_answers_to_held_out_combinations_are_counted_by_their_deviation():
     logits = np.eye(48)[[5, 9, 9, 40]]
     found = held_out_deviations(logits, np.array([5, 5, 12, 5]))["held_out_deviations"]
     assert found.shape == (21,)
     assert (found[10], found[14], found[7], found.sum()) == (0.25, 0.25, 0.25, 0.75)  # 35 off is beyond 10.
 
 
-def test_held_out_sequences_are_those_of_the_rule() -> None:
+def test_held_out_sequences_are_those_of_the_rule():
     drawn = draw_held_out(TASK, 64)
     assert drawn is not None
     for row, label in zip(*drawn, strict=True):
@@ -80,7 +78,7 @@ def test_held_out_sequences_are_those_of_the_rule() -> None:
     assert draw_held_out(dataclasses.replace(TASK, mappings=[Mapping([1, 2], Window(), "w")])) is None
 
 
-def test_the_probe_has_as_many_sequences_of_each_kind() -> None:
+def test_the_probe_has_as_many_sequences_of_each_kind():
     probe = draw_probe(TASK, 60)
     cells = [((probe.mapping == m) & (probe.position == p)).sum() for m in (0, 1) for p in range(3)]
     assert cells == [10] * 6

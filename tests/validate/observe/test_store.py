@@ -1,7 +1,5 @@
 """Kept files: what comes back, how far off, how large; and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -9,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim import Run
 from sim.runs.manifest import Manifest
 from theory import InputError
 from validate.observe import (
     NoRunsError,
-    Observations,
     find_observations,
     kept,
     observe,
@@ -26,18 +22,18 @@ from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_
 from validate.observe.store import Checksums, kept_file
 
 
-def _kept(observations: Observations, folder: Path, study: str = "mine", variant: str | None = None) -> Path:
-    file = kept_file(study, variant, observations.config, folder)
+def _kept(observations, folder, variant=None):
+    file = kept_file("mine", variant, observations.config, folder)
     write_kept(observations, file)
     return file
 
 
 @pytest.fixture(scope="module")
-def observations(transformer_run: Run) -> Observations:
+def observations(transformer_run):
     return observe(transformer_run)
 
 
-def test_what_was_kept_comes_back(observations: Observations, tmp_path: Path) -> None:
+def test_what_was_kept_comes_back(observations, tmp_path):
     """All but the arrays exactly; large arrays to 1/65534 of the largest beside, others to float32."""
     back = read_kept(_kept(observations, tmp_path))
     for name in ("config", "provenance", "metrics", "epochs", "task", "tokens"):
@@ -53,7 +49,7 @@ def test_what_was_kept_comes_back(observations: Observations, tmp_path: Path) ->
         np.testing.assert_allclose(back.arrays[name], observations.arrays[name], rtol=1e-7, atol=1e-30)
 
 
-def test_keeping_the_same_again_changes_no_byte(observations: Observations, tmp_path: Path) -> None:
+def test_keeping_the_same_again_changes_no_byte(observations, tmp_path):
     """safetensors writes a header's entries in any order; other contents replace the file."""
     file = _kept(observations, tmp_path)
     content = file.read_bytes()
@@ -72,9 +68,7 @@ def test_keeping_the_same_again_changes_no_byte(observations: Observations, tmp_
         assert file.read_bytes() == spoiled
 
 
-def test_a_kept_file_can_be_named_from_inside_its_folder(
-    observations: Observations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kept_file_can_be_named_from_inside_its_folder(observations, tmp_path, monkeypatch):
     file = _kept(observations, tmp_path)
     monkeypatch.chdir(file.parent)
     for inside in (".", file.name, "../mine"):
@@ -86,7 +80,7 @@ def test_a_kept_file_can_be_named_from_inside_its_folder(
         find_observations(".")
 
 
-def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations, tmp_path: Path) -> None:
+def test_cosines_keep_four_digits_whatever_the_norms(observations, tmp_path):
     """A memory anchor a million times smaller than the rest keeps its cosines."""
     sizes = np.ones(len(observations.tokens))
     sizes[:2] = 1e-6
@@ -101,7 +95,7 @@ def test_cosines_keep_four_digits_whatever_the_norms(observations: Observations,
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 5, 5), (1, 1), (2, 1, 1), (5, 5, 5)])
-def test_half_of_a_symmetric_matrix_is_kept(shape: tuple[int, ...]) -> None:
+def test_half_of_a_symmetric_matrix_is_kept(shape):
     """Whatever the number of matrices; of one that is not quite symmetric every number is kept."""
     half = np.random.default_rng(0).standard_normal(shape)
     whole = half + half.swapaxes(-1, -2)
@@ -116,7 +110,7 @@ def test_half_of_a_symmetric_matrix_is_kept(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(back, array, rtol=0, atol=1.7e-5 * np.abs(array).max())
 
 
-def test_metrics_come_back_line_by_line() -> None:
+def test_metrics_come_back_line_by_line():
     """A loss that was not finite is None; epochs may be fractional; a data set's name may hold a slash."""
     lines = [
         {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": {"mem": 5.3, "a/b": 1.0}},
@@ -127,7 +121,7 @@ def test_metrics_come_back_line_by_line() -> None:
     assert isinstance(back[1]["step"], int)
 
 
-def test_kept_runs_come_by_variant_gamma_and_seed(observations: Observations, tmp_path: Path) -> None:
+def test_kept_runs_come_by_variant_gamma_and_seed(observations, tmp_path):
     for variant, rate, seed in (("b", 0.5, 1), ("b", 0.5, 0), ("a", 0.8, 0), ("b", 0.3, 2), ("b_c", 0.3, 3)):
         config = observations.config.model_copy(update={"init_rate": rate, "seed": seed})
         _kept(dataclasses.replace(observations, config=config), tmp_path, variant=variant)
@@ -137,7 +131,7 @@ def test_kept_runs_come_by_variant_gamma_and_seed(observations: Observations, tm
     assert [o.config.seed for o in kept("mine", "b", folder=tmp_path)] == [2, 0, 1]
 
 
-def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path: Path) -> None:
+def test_run_folders_are_observed_when_asked_for(transformer_run, tmp_path):
     for place in ("mine", "mine/variant"):
         (tmp_path / place).mkdir()
         (tmp_path / place / transformer_run.path.name).symlink_to(transformer_run.path)
@@ -156,14 +150,14 @@ def test_run_folders_are_observed_when_asked_for(transformer_run: Run, tmp_path:
         np.testing.assert_array_equal(array, again.arrays[name])
 
 
-def test_where_a_study_has_no_runs_the_command_makes_them_there(tmp_path: Path) -> None:
+def test_where_a_study_has_no_runs_the_command_makes_them_there(tmp_path):
     with pytest.raises(NoRunsError, match=f"anchorflow study emb-mlp --run --root {tmp_path}$"):
         kept("emb-mlp", root=tmp_path)
     with pytest.raises(NoRunsError, match=f"anchorflow study emb-mlp --run --keep --kept {tmp_path}$"):
         kept("emb-mlp", folder=tmp_path)
 
 
-def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_path: Path) -> None:
+def test_a_file_that_no_list_names_is_refused(observations, tmp_path):
     file = _kept(observations, tmp_path)
     stranger = file.with_name("gamma0.9_seed0.safetensors")
     stranger.write_bytes(file.read_bytes())
@@ -176,9 +170,7 @@ def test_a_file_that_no_list_names_is_refused(observations: Observations, tmp_pa
             read()
 
 
-def test_other_versions_and_broken_files_are_refused(
-    observations: Observations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_versions_and_broken_files_are_refused(observations, tmp_path, monkeypatch):
     monkeypatch.setattr("validate.observe.store.FORMATS", (0, 0))
     file = _kept(observations, tmp_path)
     monkeypatch.undo()

@@ -1,7 +1,5 @@
 """``audit``: every planted fault is found by name and nothing else is; intervals cover as they say."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable
@@ -22,19 +20,20 @@ from validate.scales.escapes import matrix_rate
 
 WIDTH, VOCAB, RATE = 32, 200, 0.8
 TOKENS = torch.arange(24).reshape(2, 12)
+ROLE: Any = SimpleNamespace(fan_in=3, name="weight")
 
 
-def model(width: int = WIDTH) -> Language:
-    made = Language(VOCAB, width)
+def model():
+    made = Language(VOCAB, WIDTH)
     initialise_(made, RATE)
     return made
 
 
-def redraw(tensor: torch.Tensor, std: float) -> None:
+def redraw(tensor, std):
     nn.init.normal_(tensor, 0, std, torch.Generator().manual_seed(1))
 
 
-def uniform(tensor: torch.Tensor, half: float) -> None:
+def uniform(tensor, half):
     nn.init.uniform_(tensor, -half, half, torch.Generator().manual_seed(1))
 
 
@@ -79,7 +78,7 @@ FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
+def test_a_planted_fault_is_found_and_nothing_else(name):
     plant, where, what, why = FAULTS[name]
     module = model()
     plant(module)
@@ -88,7 +87,7 @@ def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
     assert why in found[0].why
 
 
-def test_a_module_without_faults_is_clean_but_for_its_tie() -> None:
+def test_a_module_without_faults_is_clean_but_for_its_tie():
     for seed in range(5):
         module = Language(VOCAB, WIDTH)
         initialise_(module, RATE, seed=seed)
@@ -98,7 +97,7 @@ def test_a_module_without_faults_is_clean_but_for_its_tie() -> None:
         assert all(m.low <= RATE <= m.high for m in found.matrices)
 
 
-def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees() -> None:
+def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees():
     """Behind positions and embedding the variance is 2 d^-2γ; ε of its own size costs 1 − 1/√2."""
     module = model()
     variance = 2 * WIDTH ** (-2 * RATE)
@@ -111,10 +110,20 @@ def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees() -> None:
     assert "layers.0.ln_1" in unseen.unknown[-1]
 
 
-def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own() -> None:
+def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own():
     module = model()
     module.gate = nn.Parameter(torch.linspace(-1, 1, 10))
     assert [e.name for e in audit(module, RATE, fan_in={"gate": 64}).escapes if e.what == "rate"] == ["gate"]
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
+
+    def forward(self, x):
+        out: torch.Tensor = self.out(self.norm(input=x))
+        return out
 
 
 class T5LayerNorm(nn.RMSNorm):
@@ -122,16 +131,18 @@ class T5LayerNorm(nn.RMSNorm):
 
 
 @pytest.mark.parametrize("norm", [nn.RMSNorm, T5LayerNorm])
-def test_root_mean_square_norms_are_seen(norm: type[nn.RMSNorm]) -> None:
+def test_root_mean_square_norms_and_inputs_given_by_name_are_seen(norm):
     module = nn.Sequential(nn.Linear(8, 8), norm(8, eps=1.0))
     nn.init.zeros_(module[0].weight)
     nn.init.constant_(module[0].bias, 2.0)
     (found,) = audit(module, inputs=torch.ones(3, 8)).norms
     assert found.variance == pytest.approx(4.0)
     assert found.lost == pytest.approx(1 - math.sqrt(0.8))
+    (found,) = audit(Named(), inputs=torch.tensor([[1.0, -1.0] * 4])).norms
+    assert found.variance == pytest.approx(1.0)
 
 
-def test_the_module_is_left_as_it_was() -> None:
+def test_the_module_is_left_as_it_was():
     module = model().train()
     module.layers[0].ln_1.eval()
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
@@ -145,7 +156,7 @@ def test_the_module_is_left_as_it_was() -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("draw", [torch.randn, torch.rand])
-def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch.Tensor]) -> None:
+def test_intervals_cover_the_rate_as_often_as_they_say(draw):
     """Of 400 matrices of 20 by 10, 90 % have the true rate in their interval, up to three standard errors."""
     generator = torch.Generator().manual_seed(0)
     true_std = 1.0 if draw is torch.randn else 1 / math.sqrt(12)
@@ -159,48 +170,31 @@ def test_intervals_cover_the_rate_as_often_as_they_say(draw: Callable[..., torch
     assert abs(inside / 400 - 0.9) < 3 * math.sqrt(0.09 / 400)
 
 
-def test_the_interval_of_a_few_entries_is_that_of_chi_squared() -> None:
+def test_the_interval_of_a_few_entries_is_that_of_chi_squared():
     """Six entries with the kurtosis of a normal value: five degrees of freedom."""
-    role: Any = SimpleNamespace(fan_in=3, name="weight")
     entries = math.sqrt(3) * torch.tensor([1.0, -1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
-    found = matrix_rate(role, 0.1, entries)
+    found = matrix_rate(ROLE, 0.1, entries)
     assert (found.kurtosis, found.std) == pytest.approx((3, math.sqrt(6 / 5)))
     expected = [found.std * math.sqrt(5 / chi2.ppf(p, 5)) for p in (0.95, 0.05)]
     assert (found.std_low, found.std_high) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-200, -1e200])
-def test_equal_entries_are_equal_whatever_their_mean_rounds_to(value: float) -> None:
+def test_equal_entries_are_equal_whatever_their_mean_rounds_to(value):
     layer = nn.Linear(30, 50, bias=False, dtype=torch.float64)
     nn.init.constant_(layer.weight, value)
     assert [e.what for e in audit(layer, RATE).escapes] == ["constant"]
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1.0, 1e120])
-def test_the_kurtosis_has_no_scale(scale: float) -> None:
+def test_the_kurtosis_has_no_scale(scale):
     entries = torch.tensor([3.0, -1.0, 0.5, 2.0], dtype=torch.float64)
-    role: Any = SimpleNamespace(fan_in=3, name="weight")
-    found, plain = matrix_rate(role, 0.1, scale * entries), matrix_rate(role, 0.1, entries)
+    found, plain = matrix_rate(ROLE, 0.1, scale * entries), matrix_rate(ROLE, 0.1, entries)
     assert found.kurtosis == pytest.approx(plain.kurtosis)
     assert [found.std_low, found.std_high] == pytest.approx([scale * plain.std_low, scale * plain.std_high])
 
 
-class Named(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm, self.out = nn.LayerNorm(8, eps=1.0), nn.Linear(8, 8)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = self.out(self.norm(input=x))
-        return out
-
-
-def test_a_norm_is_seen_whose_input_is_given_by_name() -> None:
-    (found,) = audit(Named(), inputs=torch.tensor([[1.0, -1.0] * 4])).norms
-    assert found.variance == pytest.approx(1.0)
-
-
-def test_printing_and_json() -> None:
+def test_printing_and_json():
     module = model()
     uniform(module.layers[0].c_fc.bias, WIDTH**-0.5)
     found = audit(module)
@@ -214,7 +208,7 @@ def test_printing_and_json() -> None:
     assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
 
 
-def broken() -> nn.Module:
+def broken():
     module = nn.Linear(3, 2)
     nn.init.constant_(module.weight, math.nan)
     return module
@@ -229,8 +223,6 @@ def broken() -> nn.Module:
         (model, {"fan_in": [3]}, "fan_in = "),
     ],
 )
-def test_what_cannot_be_audited_is_refused(
-    make: Callable[[], nn.Module], arguments: dict[str, object], message: str
-) -> None:
+def test_what_cannot_be_audited(make, arguments, message):
     with pytest.raises(InputError, match=message):
         audit(make(), **arguments)

@@ -1,10 +1,11 @@
 """Sweeps on real worker processes: whatever dies, the table is that of a serial run, byte for byte."""
 
-from __future__ import annotations
-
 import os
 import signal
+import subprocess
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,58 +14,92 @@ from sim import Execution, Run
 from sim.errors import UnfinishedRunsError
 from sim.runs.table import csv_text, long_records
 from tests.processes import command, end_of, is_empty
-from tests.validate.sweeps.at_work import holders, meanwhile, wait_for
-from tests.validate.sweeps.toy import write_toy
+from tests.slurm import NoSlurmError, slurm
+from tests.validate.sweeps.toy import holders, wait_for, write_toy
 from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
 pytestmark = pytest.mark.long
 EPOCHS = 150
 """So many that a run takes some seconds, and is begun when it is found."""
 AXES = ("init_rate", "seed", "learning_rate")
+ON_SLURM = ("--engine", "slurm", "--slurm", "mem_gb", "1", "timeout_min", "30")
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toy(tmp_path_factory):
     return write_toy(tmp_path_factory.mktemp("toy"), epochs=EPOCHS)
 
 
 @pytest.fixture(scope="module")
-def serial(toy: Path) -> str:
+def serial(toy):
     """The table of the sweep, trained one run after the other."""
     run_sweep(load_sweep(toy), toy.parent / "serial")
     return table(toy, toy.parent / "serial")
 
 
-def table(toy: Path, out: Path) -> str:
+@pytest.fixture(scope="module")
+def cluster():
+    """A real SLURM of one node; tests are skipped where its packages are not installed or do not start."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        try:
+            with slurm(Path(folder)) as configuration:
+                patch.setenv("SLURM_CONF", str(configuration))
+                yield
+        except NoSlurmError as error:
+            pytest.skip(f"no SLURM: {error}")
+
+
+def table(toy, out):
     return csv_text(records_of(plan_of(load_sweep(toy), out)))
 
 
-def test_two_sweeps_in_one_folder_share_the_work(toy: Path, serial: str, tmp_path: Path) -> None:
+def kill_a_worker(out):
+    """Kill a worker as soon as one has begun a run below a folder; return its process."""
+    wait_for(lambda: holders(out))
+    worker = holders(out)[0][1]
+    os.kill(worker, signal.SIGKILL)
+    return worker
+
+
+def test_two_sweeps_in_one_folder_share_the_work(toy, serial, tmp_path):
     line = ("sweep", str(toy), "--out", str(tmp_path / "out"), "--workers", "2")
     both = [command(*line), command(*line)]
     ends: dict[Path, set[int]] = {}
 
-    def watch() -> None:
+    def watch():
         """Note the last snapshot of each run: to train it again would replace the file by another."""
         while any(process.poll() is None for process in both):
             for file in (tmp_path / "out").glob(f"*/snapshots/epoch_{EPOCHS:06d}.safetensors"):
                 ends.setdefault(file, set()).add(file.stat().st_ino)
             time.sleep(0.02)
 
-    with meanwhile(watch):
+    with ThreadPoolExecutor(1) as beside:
+        watched = beside.submit(watch)
         for process in both:
             _, said = end_of(process, 500)
             assert process.returncode == 0, said
+        watched.result()
     assert table(toy, tmp_path / "out") == serial
     assert (tmp_path / "out" / "table.csv").read_text() == serial
     assert len(ends) == 8
     assert all(seen == {file.stat().st_ino} for file, seen in ends.items())
 
 
-def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
-    toy: Path, serial: str, tmp_path: Path
-) -> None:
-    line = ("sweep", str(toy), "--out", str(tmp_path), "--workers", "2", "--engine", "dask")
+def test_a_sweep_on_slurm_has_the_serial_table(cluster, toy, serial, tmp_path):
+    process = command("sweep", str(toy), "--out", str(tmp_path), *ON_SLURM, "--workers", "2")
+    _, said = end_of(process, 900)
+    assert process.returncode == 0, said
+    assert (tmp_path / "table.csv").read_text() == serial
+    assert len(list((tmp_path / ".slurm").glob("*_result.pkl"))) == 8
+    assert "accounting" not in said  # Which this SLURM does not have.
+
+
+@pytest.mark.parametrize("engine", ["dask", "slurm"])
+def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(engine, toy, serial, tmp_path, request):
+    if engine == "slurm":
+        request.getfixturevalue("cluster")
+    how, workers = (ON_SLURM, 1) if engine == "slurm" else (("--engine", "dask"), 2)
+    line = ("sweep", str(toy), "--out", str(tmp_path), *how, "--workers", str(workers))
     process = command(*line)
     wait_for(lambda: holders(tmp_path))
     os.killpg(process.pid, signal.SIGINT)
@@ -73,33 +108,20 @@ def test_ctrl_c_leaves_checkpoints_and_the_same_command_finishes(
     assert "the same command continues" in said
     assert "Traceback" not in said
     assert is_empty(process.pid, 10)
-    assert "unfinished" in plan_of(load_sweep(toy), tmp_path).states.values()
+    if engine == "slurm":
+        queue = ["squeue", "--noheader"]
+        wait_for(lambda: not subprocess.run(queue, capture_output=True, check=True).stdout, 60)
+    states = list(plan_of(load_sweep(toy), tmp_path).states.values())
+    assert 1 <= states.count("unfinished") <= workers
+    assert "missing" in states
     again = command(*line)
-    _, said = end_of(again, 500)
+    _, said = end_of(again, 900)
     assert again.returncode == 0, said
-    assert table(toy, tmp_path) == serial
-
-
-def finish_with_a_killed_worker(out: Path, *arguments: str) -> None:
-    """Run a command to its end; kill one of its workers as soon as that has begun a run below ``out``."""
-    killed: list[int] = []
-
-    def kill() -> None:
-        wait_for(lambda: holders(out))
-        killed.append(holders(out)[0][1])
-        os.kill(killed[0], signal.SIGKILL)
-
-    process = command(*arguments, "--engine", "dask", "--workers", "2")
-    with meanwhile(kill):
-        _, said = end_of(process, 900)
-    assert process.returncode == 0, said
-    assert killed[0] != process.pid
+    assert table(toy, tmp_path) == (tmp_path / "table.csv").read_text() == serial
 
 
 @pytest.mark.parametrize("name", ["sweep", "study", "train"])
-def test_a_killed_dask_worker_of_a_command_loses_nothing(
-    name: str, toy: Path, serial: str, tmp_path: Path
-) -> None:
+def test_a_killed_dask_worker_of_a_command_loses_nothing(name, toy, serial, tmp_path):
     """Without --resume too: what the killed worker left is its own command's, and is continued."""
     place = ("--root", str(tmp_path), "--kept", str(tmp_path / "kept"), "--run")
     file = toy
@@ -107,9 +129,13 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
         file = tmp_path / "toy.toml"
         text = toy.read_text().partition("[axes]")[0].replace('purpose = "toy"\n', "")
         file.write_text(text.replace("[training]\n", "[training]\nlearning_rate = 1e-3\n"))
-    finish_with_a_killed_worker(
-        tmp_path, name, str(file), *(place if name == "study" else ("--out", str(tmp_path)))
-    )
+    where = place if name == "study" else ("--out", str(tmp_path))
+    process = command(name, str(file), *where, "--engine", "dask", "--workers", "2")
+    with ThreadPoolExecutor(1) as beside:
+        killed = beside.submit(kill_a_worker, tmp_path)
+        _, said = end_of(process, 900)
+    assert process.returncode == 0, said
+    assert killed.result() != process.pid
     rows = [line.partition(",")[2] for line in serial.splitlines()[1:]]
     found = [Run.open(file.parent) for file in tmp_path.rglob("provenance.json")]
     records = csv_text(long_records([("", run.config, run.metrics) for run in found], AXES))
@@ -118,15 +144,12 @@ def test_a_killed_dask_worker_of_a_command_loses_nothing(
     assert sorted(own) == sorted(row for row in rows if name != "train" or rate in row)
 
 
-def test_submitit_trains_a_sweep_and_names_a_killed_task(toy: Path, serial: str, tmp_path: Path) -> None:
+def test_submitit_trains_a_sweep_and_names_a_killed_task(toy, serial, tmp_path):
     """On submitit's executor for this machine, which starts all tasks at once."""
-
-    def kill() -> None:
-        wait_for(lambda: holders(tmp_path))
-        os.kill(holders(tmp_path)[0][1], signal.SIGKILL)
-
     how = Execution(engine="slurm", workers=2, engine_options={"cluster": "local"})
-    with meanwhile(kill), pytest.raises(UnfinishedRunsError, match="gave no result"):
-        run_sweep(load_sweep(toy), tmp_path, how)
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(kill_a_worker, tmp_path)
+        with pytest.raises(UnfinishedRunsError, match="gave no result"):
+            run_sweep(load_sweep(toy), tmp_path, how)
     run_sweep(load_sweep(toy), tmp_path, how)
     assert table(toy, tmp_path) == serial

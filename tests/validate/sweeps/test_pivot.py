@@ -1,31 +1,26 @@
 """A sweep over two axes: every cell against pandas and SciPy, and how gaps and bounds are told apart."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from sim import MemberConfig, train_members
+from sim import train_members
 from sim.runs.table import axes_of, long_records
-from tests.conftest import Cli
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
-from validate.observe.bounds import Bound, Value
+from validate.observe.bounds import Bound
 from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
-from validate.sweeps.pivot import Cell, Evaluated
+from validate.sweeps.pivot import Cell
 
 PARTS = ("mem", "rsn_train", "rsn_test")
 
 
 @pytest.fixture
-def members(tmp_path: Path) -> dict[tuple[float, int, float], MemberConfig]:
+def members(tmp_path):
     """The toy's runs with three seeds, by γ, seed and learning rate."""
     file = tmp_path / "toy.toml"
     file.write_text(toy_text(seeds="[0, 1, 2]"))
@@ -33,13 +28,13 @@ def members(tmp_path: Path) -> dict[tuple[float, int, float], MemberConfig]:
 
 
 @pytest.fixture
-def runs(members: dict[tuple[float, int, float], MemberConfig]) -> list[Evaluated]:
+def runs(members):
     """Runs of two evaluations in which every number is another one."""
     rng = np.random.default_rng(0)
     return [(config, [line(epoch, rng.uniform(size=6)) for epoch in (0, 1)]) for config in members.values()]
 
 
-def line(epoch: int, values: Any) -> dict[str, Any]:
+def line(epoch, values):
     loss, accuracy = (dict(zip(PARTS, map(float, part), strict=True)) for part in (values[:3], values[3:]))
     return {"epoch": epoch, "step": epoch, "sum_learning_rate": 1.0, "loss": loss, "accuracy": accuracy}
 
@@ -48,24 +43,16 @@ def line(epoch: int, values: Any) -> dict[str, Any]:
     ("x", "y"), [("init_rate", "seed"), ("seed", "learning_rate"), ("learning_rate", "init_rate")]
 )
 @pytest.mark.parametrize(
-    ("name", "part", "minus", "epoch", "bounds"),
+    ("chosen", "bounds"),
     [
-        ("accuracy", "rsn_test", "", None, (0, 1)),
-        ("loss", "mem", "", 0.0, (0, math.inf)),
-        ("accuracy", "rsn_train", "mem", 1.0, (-1, 1)),
-        ("loss", "rsn_test", "rsn_train", None, (-math.inf, math.inf)),
+        (("accuracy", "rsn_test", "", None), (0, 1)),
+        (("loss", "mem", "", 0.0), (0, math.inf)),
+        (("accuracy", "rsn_train", "mem", 1.0), (-1, 1)),
+        (("loss", "rsn_test", "rsn_train", None), (-math.inf, math.inf)),
     ],
 )
-def test_every_cell_is_the_mean_that_pandas_finds_with_the_interval_of_student(
-    name: str,
-    part: str,
-    minus: str,
-    epoch: float | None,
-    bounds: tuple[float, float],
-    x: str,
-    y: str,
-    runs: list[Evaluated],
-) -> None:
+def test_every_cell_is_the_mean_of_pandas_with_the_interval_of_student(chosen, bounds, x, y, runs):
+    name, part, minus, epoch = chosen
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(long_records([(str(i), *run) for i, run in enumerate(runs)]))
     frame = frame[(frame.statistic == name) & (frame.epoch == (1 if epoch is None else epoch))]
@@ -73,7 +60,7 @@ def test_every_cell_is_the_mean_that_pandas_finds_with_the_interval_of_student(
     values = frame[frame.data_set == part].set_index(keys)["value"]
     if minus:
         values = values - frame[frame.data_set == minus].set_index(keys)["value"]
-    shown = pivot_of(runs, statistic(name, part, minus, epoch), x, y)
+    shown = pivot_of(runs, statistic(*chosen), x, y)
     expected = values.reset_index().pivot_table(index=y, columns=x, values="value")
     assert (list(shown.x[1]), list(shown.y[1])) == (list(expected.columns), list(expected.index))
     said = shown.as_dict()
@@ -85,14 +72,13 @@ def test_every_cell_is_the_mean_that_pandas_finds_with_the_interval_of_student(
         assert said["seeds"][row][column] == len(means)
         low, high = said["interval_low"][row][column], said["interval_high"][row][column]
         if len(means) == 1:
-            assert low is None
-            assert high is None
+            assert (low, high) == (None, None)
         else:
             by_scipy = stats.t.interval(0.95, len(means) - 1, means.mean(), stats.sem(means))
             np.testing.assert_allclose([low, high], np.clip(by_scipy, *bounds), rtol=1e-9)
 
 
-def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> None:
+def test_the_ledgers_measures_are_shown(members):
     """Σ learning rate 0 to 2; test minus memory is 0, 1, 1, whose mean over the run is 3/4."""
     config = members[0.3, 0, 1e-3]
     lines = [
@@ -117,7 +103,7 @@ def test_the_ledgers_measures_are_shown(members: dict[Any, MemberConfig]) -> Non
         ((), "–", "–"),
     ],
 )
-def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], text: str, full: str) -> None:
+def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values, text, full):
     assert Cell(values, 2).text() == text
     assert Cell(values, 2).text(full=True) == full
 
@@ -125,29 +111,25 @@ def test_a_cell_keeps_numbers_bounds_and_gaps_apart(values: tuple[Value, ...], t
 @pytest.mark.parametrize(
     ("values", "left_out", "n", "has_interval"),
     [
-        ({0: 1.0, 1: 2.0, 2: 4.0}, (), 3, True),
-        ({0: 1.0, 1: math.nan, 2: 4.0}, (), 2, True),
-        ({0: 1.0, 1: math.nan, 2: math.nan}, (), 1, False),
-        ({0: 1.0, 1: 2.0, 2: Bound(low=4.0)}, (), 3, False),
+        ((1.0, 2.0, 4.0), None, 3, True),
+        ((1.0, math.nan, 4.0), None, 2, True),
+        ((1.0, math.nan, math.nan), None, 1, False),
+        ((1.0, 2.0, Bound(low=4.0)), None, 3, False),
         # One seed lacks a learning rate: the difference would count as scatter.
-        ({0: 1.0, 1: 2.0, 2: 4.0}, ((0.3, 1, 2e-3),), 3, False),
+        ((1.0, 2.0, 4.0), (0.3, 1, 2e-3), 3, False),
     ],
 )
 def test_an_interval_needs_seeds_with_numbers_at_the_same_settings(
-    values: dict[int, Any],
-    left_out: tuple[Any, ...],
-    n: int,
-    has_interval: bool,
-    members: dict[Any, MemberConfig],
-) -> None:
-    runs = [(config, [line(0, range(6))]) for at, config in members.items() if at not in left_out]
+    values, left_out, n, has_interval, members
+):
+    runs = [(config, [line(0, range(6))]) for at, config in members.items() if at != left_out]
     measure = Measure("made up", lambda run: values[run.config.seed], ())
     cell = pivot_of(runs, measure, "init_rate", "optimizer").cells[0][0]
     assert (cell.seeds, cell.low is not None, cell.high is not None) == (n, has_interval, has_interval)
     assert ("[–]" in cell.text(full=True)) is not has_interval
 
 
-def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[Any, MemberConfig]) -> None:
+def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members):
     runs = [(members[0.3, 0, 1e-3], [line(0, range(6))]), (members[0.8, 1, 1e-3], [line(0, range(6))])]
     runs[1][1][0]["loss"]["mem"] = None
     shown = pivot_of(runs, statistic("loss", "rsn_train", "mem"), "init_rate", "seed")
@@ -160,7 +142,7 @@ def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members: dict[A
     assert [text.get_text() for text in panel.ax_.texts] == ["1.00"]
 
 
-def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Evaluated]) -> None:
+def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs):
     shown = pivot_of(runs, statistic("loss", "mem"), "model", "gamma")
     assert (shown.x, shown.y) == (("model", ["emb-mlp"]), ("init_rate", [0.3, 0.8]))
 
@@ -174,14 +156,12 @@ def test_the_kind_of_model_is_an_axis_under_its_name_in_the_table(runs: list[Eva
         (statistic("loss", "mem", epoch=7.0), "seed", "no run was evaluated then"),
     ],
 )
-def test_an_axis_data_set_or_epoch_that_is_not_there_is_refused(
-    measure: Measure, x: str, named: str, runs: list[Evaluated]
-) -> None:
+def test_what_is_not_there_is_refused(measure, x, named, runs):
     with pytest.raises(InputError, match=named):
         pivot_of(runs, measure, x, "init_rate")
 
 
-def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs: list[Evaluated]) -> None:
+def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs):
     for evaluation in (evaluation for _, metrics in runs for evaluation in metrics):
         del evaluation["accuracy"]["mem"]
     with pytest.raises(InputError, match="measure = 'bias': needs the data set mem"):
@@ -189,25 +169,21 @@ def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs: lis
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        ("held_out = [[11, 12]]", "held_out = [[11, 13]]"),
-        ("keys = [40, 44]", "keys = [41, 45]"),
-        ("keys = [40, 44]", "keys = [40, 45]"),
-    ],
+    ("old", "new"),
+    [("[[11, 12]]", "[[11, 13]]"), ("[40, 44]", "[41, 45]"), ("[40, 44]", "[40, 45]")],
     ids=["held-out combinations", "first key", "gaps between keys"],
 )
-def test_tasks_that_differ_in_anything_are_told_apart(change: tuple[str, str], tmp_path: Path) -> None:
+def test_tasks_that_differ_in_anything_are_told_apart(old, new, tmp_path):
     """Or their runs would be pooled in one cell."""
     configs = []
-    for name, text in (("a", toy_text()), ("b", toy_text().replace(*change))):
-        (tmp_path / f"{name}.toml").write_text(text)
-        configs.append(next(iter(load_sweep(tmp_path / f"{name}.toml").members.values())))
+    for text in (toy_text(), toy_text().replace(old, new)):
+        (tmp_path / "toy.toml").write_text(text)
+        configs.append(next(iter(load_sweep(tmp_path / "toy.toml").members.values())))
     assert axes_of(configs) == ["init_rate", "seed", "task"]
 
 
 @pytest.mark.usefixtures("blank_pictures")
-def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path: Path, cli: Cli) -> None:
+def test_the_command_shows_draws_and_says_what_it_leaves_out(tmp_path, cli):
     members = load_sweep(write_toy(tmp_path)).members
     some = [name for name, member in members.items() if member.init_rate == 0.8]
     train_members([members[name] for name in some], [tmp_path / name for name in some])

@@ -1,23 +1,19 @@
-"""A sweep in one process: what is done stays, the rest is trained, and the table has all of it."""
-
-from __future__ import annotations
+"""A sweep in one process: its axes, what is done and what is left, and the table of all of it."""
 
 import csv
-from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from sim import Execution, Run, train_members
+from sim import Run, RunConfig, train_members
 from sim.runs.table import csv_text
-from tests.conftest import Cli
 from tests.validate.sweeps.toy import write_toy
 from theory import InputError
-from validate.cli import main
-from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
+from validate.sweeps import load_sweep, plan_of, records_of, run_name, run_sweep
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(tmp_path_factory):
     """A folder with the toy sweep, of which nothing was there before but one run."""
     out = tmp_path_factory.mktemp("sweep")
     sweep = load_sweep(write_toy(out))
@@ -29,7 +25,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) -> None:
+def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out):
     before = {file: file.stat().st_mtime_ns for file in out.glob("*/provenance.json")}
     assert len(before) == 8
     assert run_sweep(load_sweep(out / "toy.toml"), out).left == []
@@ -39,18 +35,14 @@ def test_running_again_does_nothing_and_a_wider_axis_only_the_rest(out: Path) ->
     write_toy(out)
 
 
-def test_the_command_trains_with_the_kernels_that_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Execution] = []
-    monkeypatch.setattr("validate.sweeps.run_sweep", lambda sweep, out, execution: seen.append(execution))
-    file = str(write_toy(tmp_path))
+def test_the_command_trains_with_the_kernels_that_are_asked_for(here, monkeypatch, cli):
+    monkeypatch.setattr("validate.sweeps.run_sweep", ran := Mock())
     for options in ([], ["--kernels", "compiled"]):
-        assert main(["sweep", file, "--out", str(tmp_path / "out"), *options]) == 0
-    assert [execution.kernels for execution in seen] == ["auto", "compiled"]
+        cli("sweep", str(write_toy(here)), "--out", "out", *options)
+    assert [call.args[2].kernels for call in ran.call_args_list] == ["auto", "compiled"]
 
 
-def test_the_table_has_every_number_of_every_run(out: Path) -> None:
+def test_the_table_has_every_number_of_every_run(out):
     plan = plan_of(load_sweep(out / "toy.toml"), out)
     rows = list(csv.DictReader(csv_text(records_of(plan)).splitlines()))
     assert list(rows[0]) == [
@@ -71,7 +63,7 @@ def test_the_table_has_every_number_of_every_run(out: Path) -> None:
         assert own == {}
 
 
-def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
+def test_the_command_says_what_it_would_do(out, cli):
     file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
     said = cli("sweep", str(file), "--out", str(out), "--dry-run", "--json").json()
     assert (said["runs_left"], said["steps_left"]) == (4, 4 * 2 * 8)
@@ -86,14 +78,81 @@ def test_the_command_says_what_it_would_do(out: Path, cli: Cli) -> None:
     (out / "table.csv").unlink()
 
 
-def test_a_sweep_of_which_no_map_can_be_drawn_ends_well(
-    out: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> int:
-        raise InputError("data_set", "rsn_test", "unknown data set", "choose another")
-
-    monkeypatch.setattr("validate.commands.sweep.show", refuse)
+def test_a_sweep_without_a_map_ends_well(out, cli, monkeypatch):
+    error = InputError("data_set", "rsn_test", "unknown data set", "choose another")
+    monkeypatch.setattr("validate.commands.sweep.show", Mock(side_effect=error))
     said = cli("sweep", str(out / "toy.toml"), "--out", str(out))
     assert "complete: 8" in said.out
     assert "no map: data_set = 'rsn_test': unknown data set" in said.err
     (out / "table.csv").unlink()
+
+
+def members(folder, axes):
+    return list(load_sweep(write_toy(folder, axes=axes)).members.values())
+
+
+def test_zipped_axes_go_together(tmp_path):
+    file = write_toy(tmp_path, axes="gamma = [0.4, 0.5]\nlearning_rate = [1e-3, 2e-3]\nseed = [3, 4]")
+    file.write_text('combine = "zip"\n' + file.read_text())
+    found = load_sweep(file).members.values()
+    assert [(m.init_rate, m.training.learning_rate, m.seed) for m in found] == [
+        (0.4, 1e-3, 3),
+        (0.5, 2e-3, 4),
+    ]
+    file.write_text(file.read_text().replace("seed = [3, 4]", "seed = [3]"))
+    with pytest.raises(InputError, match="differ in length"):
+        load_sweep(file)
+
+
+def test_q_and_the_number_of_keys_change_the_task(tmp_path):
+    axes = '"task.keys" = ["40..41"]\nq = [2, 3]\nN_Z = [3, 5]\n"task.vocab_size" = [90]'
+    found = [m.build_task() for m in members(tmp_path, axes)[::4]]
+    assert [(task.n_anchors, task.length) for task in found] == [(2, 3), (2, 3), (3, 4), (3, 4)]
+    assert [task.keys for task in found[:2]] == [(40, 41, 42), (40, 41, 42, 43, 44)]
+    held_out = [sum(len(mapping.held_out) for mapping in task.mappings) for task in found]
+    assert held_out == [1, 1, 0, 0]  # Those of two anchors cannot occur among three.
+    one, *_ = members(tmp_path, "N_Z = [1]")
+    assert one.build_task().keys == (40,)
+    with pytest.raises(InputError, match="the task has 2 keys, with gaps"):
+        members(tmp_path, "N_Z = [3]")
+
+
+@pytest.mark.parametrize(
+    ("axes", "named"),
+    [
+        ("learning_rat = [1e-3]", "did you mean 'learning_rate'"),
+        ("length = []", "neither a list of values nor"),
+        ("q = [1.5]", "not a positive integer"),
+        ("q = [0]", "axes.q = 0: not a positive integer"),
+        ("N_Z = [0]", "axes.n_keys = 0: not a positive integer"),
+        ("learning_rate = [1e-3, 1e-3]", "same name to two variants"),
+        ("learning_rate = [-1.0]", "learning_rate"),
+    ],
+)
+def test_axes_that_make_no_sense_are_refused_by_name(tmp_path, axes, named):
+    with pytest.raises(InputError, match=named):
+        members(tmp_path, axes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("length = 3\n", "", "length = None: not an integer"),
+        ("keys = [40, 44]\n", "", "keys = None: not a list"),
+        ("keys = [40, 44]", "keys = []", "the task has 0 keys"),
+        ("held_out = [[11, 12]]", "held_out = [11, 12]", "held_out = 11: not a list"),
+        ("[model]", '[task.mappings]\nrule = "sum"\n[model]', r"write \[\[mappings\]\]"),
+    ],
+)
+def test_axes_of_the_task_need_a_task(tmp_path, old, new, named):
+    file = write_toy(tmp_path, axes="q = [2, 3]\nN_Z = [1, 2]")
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=named):
+        load_sweep(file)
+
+
+def test_a_runs_name_is_that_of_its_configuration(tmp_path):
+    (first, *_), again = members(tmp_path, "d_m = [8]"), members(tmp_path, "d_m = [8]")[0]
+    assert run_name(first) == run_name(again)
+    one, other = (RunConfig(model={"kind": kind}).members()[0] for kind in ("transformer", "one-layer"))
+    assert run_name(one) != run_name(other)  # Although both leave every key at its default.

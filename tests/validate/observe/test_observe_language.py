@@ -1,66 +1,84 @@
 """What is observed of a language model's run, kept, measured and drawn."""
 
-from __future__ import annotations
-
+import contextlib
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import entropy
 
-from sim import Run, make_run_config
+from sim import make_run_config, prontoqa_questions, train
 from sim.data.corpus import Corpus
 from sim.data.language import END
-from tests.validate.figures.synthetic_language import NAMES, make_language_observations
+from tests.toy_text import toy_documents
+from tests.validate.figures.synthetic import NAMES, make_language_observations
 from theory import corpus_counts, cosine_matrix, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper import draw_figure
 from validate.judge.measures import language
-from validate.observe import Observations, observe
+from validate.observe import observe
 from validate.observe.language import SHOWN, _mean_cosine, cosines_of_gram, most_frequent
 from validate.observe.store import read_kept, shown_words
 from validate.studies import Study, keep
 
 
-def test_entropies_are_those_of_the_best_models_of_the_very_text(
-    language_runs: list[Run], observed: list[Observations]
-) -> None:
-    """By plain sums over the pairs; a model that knows pairs cannot be worse than one that knows tokens."""
+@pytest.fixture(scope="module")
+def language_runs(tmp_path_factory):
+    """Runs at two γ and two seeds on questions and on the toy text, which take seconds."""
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "questions.txt").write_text("\n".join(q.text for q in prontoqa_questions(60)))
+    (folder / "toy.txt").write_text("\n".join(toy_documents(60)))
+    corpora = [
+        {"name": name, "files": [str(folder / f"{name}.txt")], "documents": "line"}
+        for name in ("questions", "toy")
+    ]
+    training = {"epochs": 4, "batch_size": 10, "learning_rate": 3e-3, "evaluate_every": 1}
+    config = {
+        "task": {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80},
+        "model": {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16},
+        "init_rates": [0.3, 0.8],
+        "seeds": [0, 1],
+        "training": training | {"snapshot_epochs": [1, 2]},
+    }
+    with contextlib.chdir(folder):
+        return train(make_run_config(config), folder / "runs")
+
+
+@pytest.fixture(scope="module")
+def observed(language_runs):
+    return [observe(run) for run in language_runs]
+
+
+def test_entropies_are_those_of_the_best_models_of_the_very_text(language_runs, observed):
+    """By the chain rule of entropies; a model that knows pairs cannot be worse than one that knows tokens."""
     for name, corpus in language_runs[0].corpora().items():
         counts = corpus_counts(corpus, corpus.vocab_size)
-        labels, pairs = counts.labels / counts.n_pairs, counts.pairs.toarray() / counts.n_pairs
-        known = pairs / pairs.sum(
-            axis=1, keepdims=True, where=pairs.sum(axis=1, keepdims=True) > 0, initial=1e-300
-        )
-        unigram = -sum(p * np.log(p) for p in labels if p > 0)
-        bigram = -sum(p * np.log(q) for p, q in zip(pairs.ravel(), known.ravel(), strict=True) if p > 0)
+        pairs = counts.pairs.toarray()
+        tokens = entropy(counts.labels)
+        bigram = entropy(pairs.ravel()) - entropy(pairs.sum(axis=1))
         found = observed[0].array(f"entropy/{name}")
-        assert found == pytest.approx([unigram, bigram], rel=1e-9)
+        assert found == pytest.approx([tokens, bigram], rel=1e-9)
         assert found[1] < found[0]
         assert language.entropy(observed[0], name, "pairs") == found[1]
 
 
-def test_cosines_are_the_embedding_s(language_runs: list[Run], observed: list[Observations]) -> None:
+def test_cosines_are_the_embedding_s(language_runs, observed):
     run, found = language_runs[0], observed[0]
     corpus = run.corpora()["toy"]
     often = [t for t in np.argsort(-corpus.counts, kind="stable") if corpus.counts[t]]
     words = [t for t in often if corpus.words[t] not in (END, "<other>")]
     embedding = run.embedding(2)
-    unit = embedding / np.linalg.norm(embedding, axis=1, keepdims=True)
-    shown = unit[words[:40]]
-    np.testing.assert_allclose(found.at("cosine/toy", 2), shown @ shown.T, atol=1e-12)
-    less = embedding[words[:40]] - embedding[words[:40]].mean(axis=0)
-    less /= np.linalg.norm(less, axis=1, keepdims=True)
-    np.testing.assert_allclose(found.at("cosine/centred/toy", 2), less @ less.T, atol=1e-9)
-    every = unit[words] @ unit[words].T
-    assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(off_diagonal(every).mean())
+    shown = embedding[words[:40]]
+    np.testing.assert_allclose(found.at("cosine/toy", 2), cosine_matrix(shown), atol=1e-12)
+    centred = cosine_matrix(shown - shown.mean(axis=0))
+    np.testing.assert_allclose(found.at("cosine/centred/toy", 2), centred, atol=1e-9)
+    mean = off_diagonal(cosine_matrix(embedding[words])).mean()
+    assert float(found.at("mean_cosine/toy", 2)) == pytest.approx(mean)
     assert found.at("cosine/questions", 2).shape == (40, 40)
 
 
-def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
-    language_runs: list[Run], observed: list[Observations]
-) -> None:
+def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(language_runs, observed):
     """Each pair within a quarter; the mean cosine is that of these tokens' embeddings."""
     run, found = language_runs[0], observed[0]
     counts = {name: corpus.counts for name, corpus in run.corpora().items()}
@@ -72,22 +90,20 @@ def test_matched_tokens_are_equally_frequent_and_of_one_corpus_alone(
     assert (abs(np.log(ratios)) <= np.log(1.25) + 1e-12).all()
     means = {}
     for name, own in tokens.items():
-        rows = run.embedding(2)[own]
-        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        means[name] = off_diagonal(unit @ unit.T).mean()
+        means[name] = off_diagonal(cosine_matrix(run.embedding(2)[own])).mean()
         assert float(found.at(f"mean_cosine_matched/{name}", 2)) == pytest.approx(means[name])
     contrast = language.cosine_contrast(soon_learned(found), matched=True)
     assert contrast == pytest.approx(means["toy"] - means["questions"])
 
 
-def with_losses(run: Observations, first: list[float | None], second: list[float | None]) -> Observations:
+def with_losses(run, first, second):
     """Return a made-up run with these losses of its two corpora over the epochs."""
     losses = [dict(zip(NAMES, pair, strict=True)) for pair in zip(first, second, strict=True)]
     metrics = [line | {"loss": loss} for line, loss in zip(run.metrics, losses, strict=True)]
     return dataclasses.replace(run, metrics=metrics)
 
 
-def soon_learned(run: Observations) -> Observations:
+def soon_learned(run):
     """Return a run with losses far below the entropies from epoch 2 on, which so few steps do not reach."""
     metrics = [
         line | {"loss": {name: loss / (1 if line["epoch"] < 2 else 3) for name, loss in line["loss"].items()}}
@@ -97,7 +113,7 @@ def soon_learned(run: Observations) -> Observations:
 
 
 @pytest.mark.parametrize("matched", [False, True])
-def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched: bool) -> None:
+def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched):
     """The figures show the last snapshot then; a measure of it would be of a model that knows nothing."""
     run = with_losses(make_language_observations(), [4, 1, 1, 1, 1], [4, 4, 4, 4, 4])
     assert language.early_epoch(run) == 4
@@ -114,7 +130,7 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.loss_gap(overflowed))
 
 
-def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
+def test_fig_14_shows_each_seed_at_its_own_early_snapshot():
     first, second = (make_language_observations(seed=seed) for seed in (0, 1))
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
@@ -132,7 +148,7 @@ def test_fig_14_shows_each_seed_at_its_own_early_snapshot() -> None:
     assert f"{seeds_text(likeness, (-1, 1))} at γ = 0.8" in row.says
 
 
-def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> None:
+def test_correlations_are_over_pairs_of_words(observed):
     """Nothing is predicted at the start (four standard errors of 780 pairs), and something after training."""
     for run in observed:
         assert abs(language.cosine_correlation(run, "questions", epoch=0)) < 4 / np.sqrt(40 * 39 / 2)
@@ -152,7 +168,7 @@ def test_correlations_are_over_pairs_of_words(observed: list[Observations]) -> N
     assert language.cosine_correlation(run, "questions", epoch=4) > 0.2
 
 
-def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding() -> None:
+def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding():
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, -1.0], [1.0, 1.0]])
     known = rows[[0, 2, 3]]
     assert float(_mean_cosine(rows)) == pytest.approx(off_diagonal(cosine_matrix(known)).mean())
@@ -164,14 +180,14 @@ def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding() -
 
 @pytest.mark.parametrize("n", [SHOWN - 1, SHOWN, SHOWN + 1, SHOWN + 9])
 @pytest.mark.parametrize("end", [0, 5, None])
-def test_as_many_as_are_shown_by_falling_frequency(n: int, end: int | None) -> None:
+def test_as_many_as_are_shown_by_falling_frequency(n, end):
     tokens = np.repeat(np.arange(n, dtype=np.int32), np.arange(n, 0, -1))
     words = tuple(END if i == end else f"word {i}" for i in range(n))
     found = most_frequent(Corpus(tokens, np.array([len(tokens)]), words))
     assert found.tolist() == [i for i in range(n) if i != end][:SHOWN]
 
 
-def test_kept_runs_have_the_words_of_their_folders(language_runs: list[Run], tmp_path: Path) -> None:
+def test_kept_runs_have_the_words_of_their_folders(language_runs, tmp_path):
     plain = language_runs[0].config.model_dump(mode="json", exclude={"seed", "init_rate"})
     config = make_run_config(plain | {"init_rates": [0.3, 0.8], "seeds": [0, 1]})
     study = Study("tiny", "Two corpora.", {None: config})

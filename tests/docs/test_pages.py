@@ -1,0 +1,164 @@
+"""What the pages say is so: command lines, options and TOML as printed, public names, examples, claims."""
+
+import doctest
+import inspect
+import pkgutil
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+import sim
+import theory
+import validate
+from sim.config.run import make_run_config
+from sim.config.task_files import read_description
+from tests.docs.pages import PAGES, ROOT, blocks
+from tests.docs_script import load_script
+from theory import InputError, Task
+from validate import Claim, Condition, ledger
+from validate.commands import find_command
+from validate.commands.parsing import import_first, parse
+from validate.judge import presentation
+from validate.judge.condition import Needs, Side
+from validate.judge.ledger import read_claims
+from validate.judge.outcome import MissingRunsError
+from validate.judge.verdict import judge_claim
+from validate.studies.study import load_study
+
+INLINE = re.compile(r"`anchorflow ([a-z][^`]*)`")
+
+
+def lines_of(page):
+    """Return the words behind ``anchorflow``, of blocks and of the text."""
+    console = "".join(blocks(page, "console")).replace("\\\n", " ").splitlines()
+    shown = [line.removeprefix("$ anchorflow ") for line in console if line.startswith("$ anchorflow ")]
+    told = [" ".join(text.split()) for text in INLINE.findall((ROOT / page).read_text(encoding="utf-8"))]
+    lines = [re.split(" [|>] ", line)[0] for line in dict.fromkeys([*shown, *told])]
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if lines_of(page)])
+def test_command_lines_are_understood(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    for words in lines_of(page):
+        try:
+            command, options, _, arguments = find_command(words)
+            import_first(arguments)
+            parse(command, options, arguments)
+        except SystemExit:  # Of --help.
+            continue
+        except (InputError, ImportError) as error:
+            # A text may name a command and leave out its files.
+            if not getattr(error, "problem", "").startswith("needs "):
+                pytest.fail(f"anchorflow {' '.join(words)}: {error}")
+
+
+TOML = [(f"{page}:{i}", text) for page in PAGES for i, text in enumerate(blocks(page, "toml"))]
+
+
+@pytest.mark.parametrize(("where", "text"), TOML, ids=[where for where, _ in TOML])
+def test_every_toml_example_is_accepted_as_printed(where, text, tmp_path):
+    file = tmp_path / "example.toml"
+    file.write_text(text)
+    if where.startswith("docs/sweeps.md"):
+        assert load_study(file).variants
+        return
+    if "[[claim]]" in text:
+        assert [claim.number for claim in read_claims(file)] == [90]
+        return
+    described = read_description(file)
+    assert make_run_config(described).members()
+    if set(described) == {"task"}:
+        assert Task.from_toml(Task.from_toml(file).to_toml()) == Task.from_toml(file)
+
+
+API = {page: blocks(page, "pycon") for page in PAGES if page.startswith("docs/api/")}
+"""The examples of the API pages."""
+DIRECTIVE = re.compile(
+    r"^\.\. (?:(currentmodule)|auto(?:function|class|exception|data)):: (\S+)$", re.MULTILINE
+)
+PUBLIC = {f"{package.__name__}.{name}" for package in (theory, sim, validate) for name in package.__all__}
+SLOW = {"train", "verdicts", "corpus", "theorems", "flows"}
+"""Pages whose examples take a second or more."""
+
+
+def documented(text):
+    found, module = [], ""
+    for current, name in DIRECTIVE.findall(text):
+        if current:
+            module = name
+        else:
+            found.append(f"{module}.{name}")
+    # Constants and unions have no docstring of their own: a sentence names them.
+    return found + [f"{module}.{name}" for name in re.findall(r"`([A-Z]\w+)`", text)]
+
+
+@pytest.mark.long
+def test_every_public_name_is_documented_once_and_every_function_has_an_example():
+    found = [name for page in API for name in documented((ROOT / page).read_text(encoding="utf-8"))]
+    assert sorted(set(found) ^ PUBLIC) == [], "documented or public, not both"
+    assert len(found) == len(set(found))
+    shown = "".join(block for examples in API.values() for block in examples)
+    functions = [name for name in sorted(PUBLIC) if inspect.isfunction(pkgutil.resolve_name(name))]
+    # Once where it is imported, and once where it is called.
+    called = set(re.findall(r"(?<![\w.])(\w+)\(", shown))
+    assert [name for name in functions if name.split(".")[1] not in called] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.long] * (Path(p).stem in SLOW)) for p in API if API[p]],
+)
+def test_examples_print_what_the_page_says(page, here):
+    test = doctest.DocTestParser().get_doctest("\n".join(API[page]), {}, page, page, 0)
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert report == []
+
+
+CLAIM_PAGES = load_script("claim_pages")
+ENDPOINT = {"threshold": 0.5, "reason": "half"}
+
+
+def condition(setting, mean, study="emb-mlp", **keys):
+    what = keys.pop("what", "gap | at γ = 0.8")
+    side = Side(what, lambda _: {seed: mean + 0.01 * seed for seed in (-1, 0, 1)}, Needs(study, (0.8,)))
+    return Condition(what, (side,), setting=setting, **keys)
+
+
+def find(needs):
+    if needs.study == "none":
+        raise MissingRunsError("no runs")
+    return {}
+
+
+def test_every_claim_has_a_topic_and_every_topic_a_title():
+    topics = CLAIM_PAGES.topic_of()
+    assert sorted(topics) == sorted(claim.number for claim in ledger())
+    assert set(topics.values()) == set(CLAIM_PAGES.TOPICS)
+
+
+def test_numbers_stand_in_their_settings_columns():
+    conditions = (
+        condition("group", 0.71, **ENDPOINT),
+        condition("MLP", 0.32, **ENDPOINT),
+        condition("post", 0.93, "none", **ENDPOINT),
+        condition("MLP", 0.14, what="beside", role="shown"),
+    )
+    judged = judge_claim(Claim("small is large", "Small is large.", conditions, 1, "3"), find)
+    text = CLAIM_PAGES.section(presentation.to_json([judged])["claims"][0])
+    rows = [line.removesuffix(" |").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    head, _, first, second = rows
+    assert [len(row) for row in rows] == [4] * 4
+    assert head[2:] == ["group's code", "Emb-MLP"]
+    assert first[:2] == ["| gap \\| at γ = 0.8", "> 0.5"]
+    assert "> 0.5: half." in text
+    assert first[2] == "**holds** 0.71 [0.69,\N{NO-BREAK SPACE}0.73], n\N{NO-BREAK SPACE}3"
+    assert first[3].startswith("**fails** 0.32")
+    assert second[1:3] == ["", "–"]
+    assert second[3].startswith("0.14")
+    assert "0.93" not in text
