@@ -17,7 +17,7 @@ from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
-from validate.judge.flow import Level
+from validate.judge.flow import Aligned, Level
 from validate.judge.stats import over_seeds
 from validate.report.figures import draw_errors, draw_flows
 
@@ -194,8 +194,9 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
 
 def test_the_numbers_of_the_flow_name_their_setting(small):
     pairs = np.array([theory.off_diagonal(m) for m in small.cosines(small.task.anchors, 9)])
-    names = ("AdamW flow", "P^s - u")
-    level = Level(0.5, pairs, dict.fromkeys(names, pairs), dict.fromkeys(names, 1.0))
+    names, one = ("AdamW flow", "P^s - u"), over_seeds([1.0, 1.0, 1.0])
+    rows = [Aligned(0.5, name, one, one, one, 1.0) for name in names]
+    level = Level(0.5, pairs, dict.fromkeys(names, pairs), rows)
     (sheet,) = draw_flows([small], {small.label: [level]})
     (line,) = sheet.summary()
     assert line.startswith(f"{small.label}, training accuracy 0.5; P^s - u: slope 1.00")
