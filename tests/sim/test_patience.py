@@ -85,7 +85,7 @@ def test_it_changes_no_weight_before_the_end(ended: Run, tmp_path: Path) -> None
     last = ended.snapshot_epochs[-1]
     assert 2 < last < 40
     assert last == ended.metrics[-1]["epoch"]
-    assert f"{last} epochs" in repr(ended)
+    assert f"epoch {last}," in repr(ended)
     times, found = zip(*((m["sum_learning_rate"], m["accuracy"]) for m in ended.metrics), strict=True)
     fitted = max(
         next((t for t, a in zip(times, found, strict=True) if a[part] >= 0.5), 0)
