@@ -146,7 +146,10 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         (["train", "empty.txt"], "no document holds a word"),
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
         (["train", "toy.txt", "--preset", "cpu"], "trains no language model"),
+        (["train", "toy.txt", "--context", "1"], "context = 1: "),
+        (["train", "toy.txt", "--sequences", "10000000"], "sequences = 10000000: training needs"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
+        (["demo", "questions.txt"], "give it another name"),
         (["demo", "odd.jsonl"], "'text'; give one with texts there, or use anchorflow corpus train"),
         (["compare", "missing"], "no such folder"),
         (["demo", "--device", "cuda:999"], "device = 'cuda:999': cannot be used ("),
@@ -156,5 +159,6 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, message, refused):
     Path("empty.txt").touch()
+    Path("questions.txt").touch()
     Path("odd.jsonl").write_text('{"story": "a dog"}\n')
     assert message in refused("corpus", *arguments)

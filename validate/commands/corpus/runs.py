@@ -80,16 +80,21 @@ def train(options: Train) -> int:
     if kind_of(base["model"]) != "gpt2":
         remedy = f"choose from {', '.join(PRESETS)}"
         raise InputError("preset", options.preset, "trains no language model", remedy)
-    task = sim.make_language_task(
-        [_source(file, options.field, options.documents) for file in options.files],
-        tokenizer=str(options.tokenizer or ""),
-        length=options.context,
-        n_sequences=options.sequences,
-        **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
-    )
-    config = make_run_config(merge(base, nested(options.keys)) | {"task": task.model_dump(mode="json")})
-    planned = planned_in(options.out, config.members())
-    train_with_progress(planned, options.execution())
+    try:
+        task = sim.make_language_task(
+            [_source(file, options.field, options.documents) for file in options.files],
+            tokenizer=str(options.tokenizer or ""),
+            length=options.context,
+            n_sequences=options.sequences,
+            **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
+        )
+        config = make_run_config(merge(base, nested(options.keys)) | {"task": task.model_dump(mode="json")})
+        planned = planned_in(options.out, config.members())
+        train_with_progress(planned, options.execution())
+    except InputError as error:  # The task's keys have other names than the options.
+        key = error.argument.removeprefix("task.")
+        option = {"length": "context", "n_sequences": "sequences"}.get(key, error.argument)
+        raise InputError(option, error.value, error.problem, error.remedy) from None
     print_runs(planned, options.out, options.import_first, as_json=options.as_json)
     return 0
 
@@ -180,6 +185,9 @@ def demo(options: Demo) -> int:
     # Here too, so that a device that cannot be had is refused before the texts are written.
     check_machine(execution)
     if other is not None:
+        if (name := _source(other).name) == _source(Path(QUESTIONS)).name:
+            problem = f"its corpus would be {name}, as the generated questions are"
+            raise InputError("file", str(other), problem, "give it another name")
         try:
             n = sim.make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
         except InputError as error:
