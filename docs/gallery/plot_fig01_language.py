@@ -10,7 +10,7 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 1
 
-``anchorflow figures 1`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
+``anchorflow figures 1`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data
 that lie beside the project.
 """
 

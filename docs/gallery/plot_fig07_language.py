@@ -13,7 +13,7 @@ What the ledger says of it, over all settings and not of these runs alone:
 
 .. claims-of-figure:: 7
 
-``anchorflow figures 7`` draws it; ``anchorflow study language --run --keep`` trains its runs, from data
+``anchorflow figures 7`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data
 that lie beside the project.
 """
 

@@ -72,7 +72,7 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
         If there is no claim of a number, or two claims have the same.
     """
     claims = [claim for path in sorted(FOLDER.glob("*.toml")) for claim in read_claims(path)]
-    names = {"first": "prontoqa", "second": "tinystories", "setting": "GPT-2"}
+    names = {"first": "prontoqa", "second": "tinystories", "setting": "language"}
     claims += read_claims(CORPORA, **names, small=SMALL, large=LARGE)
     found: dict[int, Claim] = {}
     for claim in claims:

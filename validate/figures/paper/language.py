@@ -14,7 +14,7 @@ from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves, numbers_at
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import seeds_text
-from validate.figures.paper.registry import paper_figure
+from validate.figures.paper.registry import LIKELIEST_GPT2, paper_figure
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, ZERO, Look
 from validate.judge.groups import Setting
@@ -33,8 +33,8 @@ from validate.observe.store import shown_words
 
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
 EARLY = (
-    "at the first snapshot by which both losses are below their tokens' entropy, or at the last if there is "
-    "none"
+    "at the paper's step 5000, or in runs without such a snapshot at the first by which both losses are "
+    "below their tokens' entropy, or at the last"
 )
 GAPS = {
     "nothing": "L₂ − L₁",
@@ -43,7 +43,7 @@ GAPS = {
 }
 
 
-@paper_figure(1, "Loss on two corpora", "language")
+@paper_figure(1, "Loss on two corpora", LIKELIEST_GPT2)
 def two_losses(observations: Sequence[Observations]) -> Sheet:
     """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ."""
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
@@ -58,7 +58,7 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig01_language", caption, runs.about(settings), rows)
 
 
-@paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", "language")
+@paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", LIKELIEST_GPT2)
 def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     """Draw how far the two losses lie apart over γ, and early cosines of both corpora's words at small γ."""
     every = runs.of_kind(observations, runs.LANGUAGE, "Fig. 7 is about GPT-2")
@@ -86,7 +86,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     return Sheet("fig07_language", caption, runs.about(settings), rows)
 
 
-@paper_figure(14, "Embeddings of two corpora at larger initial scales", "language")
+@paper_figure(14, "Embeddings of two corpora at larger initial scales", LIKELIEST_GPT2)
 def larger_scales(observations: Sequence[Observations]) -> Sheet:
     """Draw cosines of both corpora's words: predicted, and early at every γ up to the small scale."""
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 14 is about GPT-2")

@@ -57,6 +57,8 @@ class Source:
 
 LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
 """The paper's Emb-MLP as printed, then at another rate to the printed sum of learning rates, then shorter."""
+LIKELIEST_GPT2 = Source(("printed-gpt2", "language"), (LARGE, SMALL))
+"""The paper's GPT-2 at a size for two cores: at the printed rate, then at a larger one."""
 
 
 def likeliest(*init_rates: float) -> Source:
