@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ def _measured(config: dict[str, Any], out: Path) -> float:
 
 def _alone(forked: Any, work: Callable[..., float], *arguments: Any) -> float:
     """Return what a function returns in a process of its own, whose peak is its own too."""
-    with forked.Pool(1) as pool:
-        return float(pool.apply_async(work, arguments).get(120))
+    with ProcessPoolExecutor(1, mp_context=forked) as pool:
+        return float(pool.submit(work, *arguments).result(120))
 
 
 @pytest.mark.parametrize("name", ["emb-mlp", pytest.param("transformer", marks=pytest.mark.long)])
