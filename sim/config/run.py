@@ -266,9 +266,8 @@ def make_member_config(data: dict[str, Any]) -> MemberConfig:
 
 def _with_text_keys(data: object, name: str = "") -> dict[str, Any]:
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-        raise InputError(
-            name or "configuration", data, "not a table of settings", "give a dictionary with names"
-        )
+        problem, remedy = "not a table of settings", "give a dictionary with names"
+        raise InputError(name or "configuration", data, problem, remedy)
     for key, value in data.items():
         if isinstance(value, dict):
             _with_text_keys(value, f"{name}.{key}".removeprefix("."))

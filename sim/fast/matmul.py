@@ -28,6 +28,7 @@ ERROR_LIMIT = 8 * 2.0**-23
 """Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
 
 Rounding the factors to bfloat16 would give 2^-9 an entry, some 1e-4 after averaging over a row."""
+_SETTINGS: Any = getattr(torch.backends.mkldnn, "matmul", None)
 _MARGIN = 1.1
 """The other route has to be this much faster to be worth leaving the default."""
 
@@ -46,18 +47,17 @@ class RouteReport:
 @checked
 def matmul_route(route: Route) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
-    settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
-    return nullcontext() if route == "default" else _precision(settings, "bf16")
+    return nullcontext() if route == "default" else _precision("bf16")
 
 
 @contextmanager
-def _precision(settings: Any, name: str) -> Iterator[None]:
-    before = settings.fp32_precision
-    settings.fp32_precision = name
+def _precision(name: str) -> Iterator[None]:
+    before = _SETTINGS.fp32_precision
+    _SETTINGS.fp32_precision = name
     try:
         yield
     finally:
-        settings.fp32_precision = before
+        _SETTINGS.fp32_precision = before
 
 
 @contextmanager
@@ -94,10 +94,9 @@ def keep_freed_memory() -> bool:
 
 def small_products() -> AbstractContextManager[None]:
     """Take the default route inside the block: the faster one for attention's products of a few positions."""
-    settings: Any = getattr(torch.backends.mkldnn, "matmul", None)
-    if torch.compiler.is_compiling() or settings is None or settings.fp32_precision != "bf16":
+    if torch.compiler.is_compiling() or _SETTINGS is None or _SETTINGS.fp32_precision != "bf16":
         return nullcontext()
-    return _precision(settings, "ieee")
+    return _precision("ieee")
 
 
 @checked
@@ -122,7 +121,7 @@ def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
     check_memory("batch, widths", (batch, *widths), 40 * largest, "the measurement", "give smaller sizes")
     routes: list[Route] = ["default"]
     backend: Any = torch.backends.mkldnn
-    if hasattr(backend, "matmul") and backend.is_available():
+    if _SETTINGS is not None and backend.is_available():
         routes.append("bf16-named")
     gflops: dict[str, float] = {}
     error: dict[str, float] = {}
