@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path, PurePosixPath
 from shlex import quote
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from sim.runs.run import Run
 from theory import InputError
 from theory.reading import PathLike, as_path, normalized
 from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
-from validate.observe.observations import KEPT_SUFFIX, Observations
+from validate.observe.observations import KEPT_SUFFIX, LazyArrays, Observations
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"
 """The observations that are kept in the repository."""
@@ -115,8 +116,8 @@ def read_kept(file: PathLike) -> Observations:
         remedy = f"{restore}, or delete it and keep its run again: {again}"
         raise InputError("kept observations", str(file), problem, remedy) from None
     config, epochs = make_member_config(header["config"]), tuple(header["epochs"])
-    arrays, metrics = unpack_arrays(stored), unpack_metrics(stored)
-    return Observations(config, header["provenance"], metrics, epochs, arrays, file)
+    arrays = LazyArrays(partial(unpack_arrays, stored))  # A study's progress needs none.
+    return Observations(config, header["provenance"], unpack_metrics(stored), epochs, arrays, file)
 
 
 def _listed(file: Path) -> tuple[Checksums, str]:

@@ -185,7 +185,7 @@ def demo(options: Demo) -> int:
     # Here too, so that a device that cannot be had is refused before the texts are written.
     check_machine(execution)
     if other is not None:
-        if (name := _source(other).name) == _source(Path(QUESTIONS)).name:
+        if (name := corpus_name(str(other))) == corpus_name(QUESTIONS):
             problem = f"its corpus would be {name}, as the generated questions are"
             raise InputError("file", str(other), problem, "give it another name")
         try:
