@@ -134,6 +134,11 @@ class RunFolder(Manifest):
         return self.read("metrics.jsonl", lambda content: list(map(json.loads, content.splitlines())))
 
     @property
+    def has_metrics(self) -> bool:
+        """Whether the run was evaluated."""
+        return (self.path / "metrics.jsonl").exists()
+
+    @property
     def has_provenance(self) -> bool:
         """Whether the run was started."""
         return (self.path / "provenance.json").exists()

@@ -66,7 +66,7 @@ class Run:
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
         provenance = folder.read_provenance() if unfinished else folder.check_complete()
-        if provenance["status"] == "diverged" or not (folder.path / "metrics.jsonl").exists():
+        if provenance["status"] == "diverged" or not folder.has_metrics:
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
         return cls(folder.path, config, provenance, metrics, tuple(folder.snapshot_epochs()))

@@ -84,13 +84,11 @@ def run(options: Options) -> int:
 
 def _sentence(found: Sequence[dict[str, Any]]) -> str:
     """Return how many studies are kept whole, and which are not."""
-    whole = [each for each in found if each["kept"] == each["total"]]
-    parts = [
-        f"{each['name']} {each['kept']}/{each['total']}" for each in found if 0 < each["kept"] < each["total"]
-    ]
+    whole = sum(each["kept"] == each["total"] for each in found)
+    parts = [f"{e['name']} {e['kept']}/{e['total']}" for e in found if 0 < e["kept"] < e["total"]]
     none = [each["name"] for each in found if not each["kept"]]
     return (
-        f"{len(whole)} of {len(found)} studies are kept whole: their claims and figures need no training."
+        f"{whole} of {len(found)} studies are kept whole: their claims and figures need no training."
         + f" Kept in part: {', '.join(parts)}." * bool(parts)
         + f" Not kept: {', '.join(none)}." * bool(none)
     )

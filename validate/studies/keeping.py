@@ -119,7 +119,7 @@ def keep(
     for path, config in ((m.path, m.config) for m in members):
         state = run_state(path, config)
         # One that has only begun was not evaluated yet, and has nothing to show.
-        begun = unfinished and state == "unfinished" and (path / "metrics.jsonl").exists()
+        begun = unfinished and state == "unfinished" and RunFolder(path).has_metrics
         if state == "complete" or begun:
             runs[path] = Run.open(path, unfinished=begun)
     members = [m for m in members if m.path in runs]
