@@ -14,6 +14,7 @@ from scipy import stats
 import validate
 from sim import train
 from sim.config.run import make_run_config
+from sim.runs.outputs import OutputFolder
 from tests.validate.conftest import TASK, Page
 from tests.validate.figures.synthetic import make_observations
 from theory import off_diagonal
@@ -27,7 +28,7 @@ from validate.judge.stats import over_seeds
 from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
 from validate.report import Report
-from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
+from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures, write_figures
 from validate.report.page import page, render
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
@@ -195,6 +196,17 @@ def test_a_report_on_runs_of_any_other_kind(odd, tmp_path):
 def test_a_report_without_figures_can_be_written(settings, tmp_path):
     page, _ = Report.build("plain", settings, draw=False).write(tmp_path)
     assert "<figure" not in page.read_text()
+
+
+def test_figures_of_an_earlier_report_go_and_files_of_others_stay(settings, tmp_path):
+    figures = draw_cosines(settings, [1])
+    _bare(settings, figures=figures).write(tmp_path)
+    assert len([*(tmp_path / "figures").iterdir()]) == 2 * len(figures)
+    (tmp_path / "figures" / "mine.txt").write_text("mine")
+    folder = OutputFolder(tmp_path)
+    assert write_figures([], folder) == {}
+    assert [file.name for file in (tmp_path / "figures").iterdir()] == ["mine.txt"]
+    assert {*folder.listed()} == {"report.html", "report.json"}
 
 
 def _bare(settings, title="bare", **parts):

@@ -60,7 +60,7 @@ def run(options: Options) -> int:
 
     def makeable(claim: validate.Claim) -> list[str]:
         """Return the studies that would have more runs for a claim if all that they define were trained."""
-        return [needs.study for c in claim.conditions for needs in c.needs if evidence.can_make(needs)]
+        return [name for c in claim.conditions for needs in c.needs for name in evidence.makeable(needs)]
 
     if options.run:
         lacking = dict.fromkeys(study for claim in claims for study in makeable(claim))

@@ -48,7 +48,7 @@ class Evidence:
                 raise self.missing(needs.study, variant, f"{len(rates)} of at least {needs.least_rates} γ")
             for rate in rates:
                 if rate not in cells:
-                    raise self.missing(needs.study, variant, f"no run at γ = {rate:g}")
+                    raise self.missing(needs.study, variant, f"no run at γ = {rate:g}", rate)
                 found[variant, rate] = cells[rate]
         if not found:  # Of a folder that holds none of the study's variants.
             raise self.missing(needs.study, "", "no runs")
@@ -88,7 +88,7 @@ class Evidence:
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
         found: list[Observations] = []
-        for name in (study, MORE[study].more) if study in MORE else ():
+        for name in _continued(study) if study in MORE else ():
             with suppress(MissingRunsError):
                 found += self._stored(name, variant)
         return found or self._stored(study, variant)
@@ -120,31 +120,36 @@ class Evidence:
             return tuple(sorted(self.cells(study, variant)))
         return self._defined(study).configs[variant or None].init_rates
 
-    def can_make(self, needs: Needs) -> bool:
-        """Return whether the study of a condition defines runs that it needs and nobody has."""
+    def makeable(self, needs: Needs) -> list[str]:
+        """Return the studies that define runs which a condition needs and nobody has."""
         try:
-            absent = self._absent(needs, needs.variants or self._defined(needs.study).variants)
+            variants = needs.variants or self._defined(needs.study).variants
+            absent = {name: self._absent(name, needs, variants) for name in _continued(needs.study)}
         except (MissingRunsError, KeyError):  # No such study or variant.
-            return False
-        return any(why - {"diverged"} for why in absent.values())  # What diverged would diverge again.
+            return []
+        # A run that diverged would diverge again.
+        return [name for name, why in absent.items() if any(w - {"diverged"} for w in why.values())]
 
     def absent(self, needs: Needs) -> str:
         """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
         variants = needs.variants or self.variants_of(needs.study)
-        why = self._absent(needs, variants)
-        configs = self._defined(needs.study).configs
-        n_seeds = len({seed for variant in variants for seed in configs[variant or None].seeds})
+        why: dict[int, set[str]] = {}
+        seeds: set[int] = set()
+        for name in _continued(needs.study):
+            why |= self._absent(name, needs, variants)
+            configs = self._defined(name).configs
+            seeds |= {seed for variant in variants for seed in configs[variant or None].seeds}
         told = ", ".join(f"{seed} ({', '.join(sorted(why[seed]))})" for seed in sorted(why))
-        return f"{len(why)} of {n_seeds} seeds missing: {told}" if why else ""
+        return f"{len(why)} of {len(seeds)} seeds missing: {told}" if why else ""
 
-    def _absent(self, needs: Needs, variants: Sequence[str]) -> dict[int, set[str]]:
+    def _absent(self, study: str, needs: Needs, variants: Sequence[str]) -> dict[int, set[str]]:
         """Return the seeds of runs that a study defines and nobody has, and why these cannot be judged by."""
-        study, found = needs.study, defaultdict[int, set[str]](set)
+        found = defaultdict[int, set[str]](set)
         for variant in variants:
             config = self._defined(study).configs[variant or None]
             there: set[tuple[float, int]] = set()
             with suppress(MissingRunsError):
-                runs = [run for own in self.cells(study, variant).values() for run in own]
+                runs = [run for own in self.cells(needs.study, variant).values() for run in own]
                 there = {(run.config.init_rate, run.config.seed) for run in runs}
             rates = needs.init_rates or config.init_rates
             for m in config.members():
@@ -157,9 +162,11 @@ class Evidence:
                 found[m.seed].add(why)
         return found
 
-    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
+    def missing(self, study: str, variant: str, what: str, rate: float | None = None) -> MissingRunsError:
         """Return the error that says what a study's variant lacks, and the command that makes it."""
         name = f"{study}, {variant}" if variant else study
+        if rate is not None and rate not in self._defined(study).configs[variant or None].init_rates:
+            return MissingRunsError(f"{name}: {what}, and the study defines none")
         # Where only run folders count, a study that none of them holds goes beside the others.
         beside = next(iter(self.places.values()), None) if self.folder is None else None
         remedy = how_to_make(study, self.places.get(study, beside), self.folder or KEPT)
@@ -170,6 +177,11 @@ class Evidence:
             return self.load(study)
         except UnknownStudyError:
             raise self.missing(study, "", "not defined") from None
+
+
+def _continued(study: str) -> tuple[str, ...]:
+    """Return a study and the one that continues it, if there is one."""
+    return (study, MORE[study].more) if study in MORE else (study,)
 
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:

@@ -88,7 +88,7 @@ class GivenRuns(Evidence):
             raise MissingRunsError(f"no given run stands for {study}{f', {variant}' * bool(variant)}")
         return match.runs
 
-    def missing(self, study: str, variant: str, what: str) -> MissingRunsError:
+    def missing(self, study: str, variant: str, what: str, rate: float | None = None) -> MissingRunsError:
         """Return the error that says what a study's variant lacks."""
         return MissingRunsError(f"{study}, {variant}: {what}" if variant else f"{study}: {what}")
 

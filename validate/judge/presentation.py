@@ -49,11 +49,11 @@ _INTERVAL = (
 
 def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return findings as plain data; ``validate/schemas/claims.schema.json`` describes it."""
-    shares = benjamini_hochberg(findings)
-    return {"schema": SCHEMA, "claims": [_claim(finding, shares) for finding in findings]}
+    of_each = zip(findings, benjamini_hochberg(findings), strict=True)
+    return {"schema": SCHEMA, "claims": [_claim(finding, q_values) for finding, q_values in of_each]}
 
 
-def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
+def _claim(finding: Finding, q_values: dict[str, float]) -> Claimed:
     claim = finding.claim
     adjusted = {id(o): p for s in finding.settings for o, p in finding.adjusted(s)}
     about = ("number", "name", "statement", "section", "opposing", "appendix")
@@ -64,7 +64,7 @@ def _claim(finding: Finding, shares: dict[tuple[int, str], float]) -> Claimed:
         "verdicts": {setting: finding.verdict_at(setting) for setting in finding.settings},
         "judged": list(finding.judged),
         "against_the_paper": finding.against_the_paper,
-        "q_values": {s: shares[claim.number, s] for s in finding.settings if (claim.number, s) in shares},
+        "q_values": q_values,
         "conditions": [o.as_dict() | {"adjusted_p": adjusted.get(id(o))} for o in finding.outcomes],
     }
 

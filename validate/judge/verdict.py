@@ -127,11 +127,17 @@ def _kind(outcome: Outcome) -> tuple[object, ...]:
     return c.what, *((side.what, side.needs and side.needs.init_rates) for side in c.sides)
 
 
-def benjamini_hochberg(findings: Sequence[Finding]) -> dict[tuple[int, str], float]:
-    """Return the adjusted p-value of each tested claim's primary endpoint, by its number and setting."""
+def benjamini_hochberg(findings: Sequence[Finding]) -> list[dict[str, float]]:
+    """Return for each claim, by setting, the adjusted p-value of the primary endpoint, where runs test it."""
     from scipy.stats import false_discovery_control
 
-    primaries = {(f.claim.number, s): f.endpoints(s)[0].p_value for f in findings for s in f.settings}
-    known = {key: p for key, p in primaries.items() if not math.isnan(p)}
+    primaries = {(i, s): f.endpoints(s)[0] for i, f in enumerate(findings) for s in f.settings}
+    # A number that is computed has no error to control.
+    known = {
+        key: o.p_value for key, o in primaries.items() if o.condition.needs and not math.isnan(o.p_value)
+    }
     adjusted = false_discovery_control([*known.values()]).tolist() if known else []
-    return dict(zip(known, adjusted, strict=True))
+    found: list[dict[str, float]] = [{} for _ in findings]
+    for (i, setting), p in zip(known, adjusted, strict=True):
+        found[i][setting] = p
+    return found

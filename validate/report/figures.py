@@ -38,13 +38,19 @@ Point = tuple[str, str, str, int, Estimate]
 
 
 def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
-    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name."""
-    pictures = {}
+    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name.
+
+    Figures of an earlier report that this one has not are deleted.
+    """
+    pictures, stale = {}, {name for name in folder.listed() if name.startswith("figures/")}
     for sheet in sheets:
         pictures[sheet.name] = sheet.rendered("png", _PIXELS_PER_INCH)
-        name = f"figures/{file_name(sheet.name)}"
-        folder.write(f"{name}.svg", sheet.rendered("svg"))
-        folder.write(f"{name}.png", pictures[sheet.name])
+        for suffix, content in (("svg", sheet.rendered("svg")), ("png", pictures[sheet.name])):
+            name = f"figures/{file_name(sheet.name)}.{suffix}"
+            folder.write(name, content)
+            stale.discard(name)
+    for name in stale:
+        folder.remove(name)
     return pictures
 
 

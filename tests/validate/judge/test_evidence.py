@@ -13,7 +13,7 @@ from validate.judge.condition import LARGE, MORE, SMALL, Needs
 from validate.judge.evidence import Evidence
 from validate.judge.outcome import MissingRunsError
 from validate.observe import Observations
-from validate.studies import load_study
+from validate.studies import load_study, members_of
 
 NAME = "printed-emb-mlp-matched"
 STUDY = load_study(NAME).configs[None]
@@ -106,17 +106,19 @@ def test_what_is_missing_is_told_by_rate_and_by_seed():
     needs = Needs(NAME, (small,))
     assert [run.config.seed for run in evidence.find(needs)["", small]] == [s for s in SEEDS if s != SEEDS[1]]
     assert evidence.absent(needs) == f"1 of {len(SEEDS)} seeds missing: {SEEDS[1]} (not kept)"
-    assert evidence.can_make(needs)
+    assert evidence.makeable(needs) == [NAME]
     lacking = f"no run at γ = {large:g}; make them: anchorflow study {NAME}"
     with pytest.raises(MissingRunsError, match=lacking):
         evidence.find(Needs(NAME, (large,)))
     with pytest.raises(MissingRunsError, match="of at least 9 γ"):
         evidence.find(Needs(NAME, least_rates=9))
+    with pytest.raises(MissingRunsError, match=r"no run at γ = 0\.123, and the study defines none$"):
+        evidence.find(Needs(NAME, (small, 0.123)))
     whole = Stored(runs={NAME: observed(MEMBERS)})
     assert whole.absent(needs) == ""
-    assert not whole.can_make(needs)
-    assert not whole.can_make(Needs(NAME, (0.123,)))
-    assert not whole.can_make(Needs("no such study"))
+    assert not whole.makeable(needs)
+    assert not whole.makeable(Needs(NAME, (0.123,)))
+    assert not whole.makeable(Needs("no such study"))
 
 
 def test_a_study_that_is_continued_has_the_runs_of_both():
@@ -127,6 +129,17 @@ def test_a_study_that_is_continued_has_the_runs_of_both():
         assert Stored(runs={name: own}).runs_of(study, "") == own
     with pytest.raises(MissingRunsError, match="no runs"):
         Stored().runs_of(study, "")
+
+
+def test_missing_seeds_of_a_continuing_study_are_told_and_can_be_made():
+    ((study, setup),) = MORE.items()
+    of_both = {name: members_of(load_study(name)) for name in (study, setup.more)}
+    kept = {name: [m for m in members if m.config.seed != 5] for name, members in of_both.items()}
+    stored = Stored(runs={name: observed([m.config for m in members]) for name, members in kept.items()})
+    needs = Needs(study, (SMALL,))
+    assert stored.makeable(needs) == [setup.more]
+    assert stored.absent(needs) == "1 of 6 seeds missing: 5 (not kept)"
+    assert Stored().makeable(needs) == [study, setup.more]
 
 
 @pytest.mark.parametrize(

@@ -209,12 +209,14 @@ def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_no
     assert width[0] / plain[0] > 1 > width[2] / plain[2]  # the small variance grows, the large one shrinks
 
 
-def test_false_discoveries_are_controlled_over_the_primary_endpoints_alone():
-    findings = [
-        judged(condition(values), condition(BELOW), number=i) for i, values in enumerate((ABOVE, WIDE, BELOW))
-    ]
+def test_false_discoveries_are_controlled_over_the_primary_endpoints_that_runs_test():
+    """Claims of one's own have no number; a computed claim is no test, and lowers no other's q."""
+    findings = [judged(condition(values), condition(BELOW)) for values in (ABOVE, WIDE, BELOW)]
     p = [finding.endpoints("")[0].p_value for finding in findings]
-    assert list(benjamini_hochberg(findings).values()) == pytest.approx(stats.false_discovery_control(p))
+    computed = judged(replace(condition(ABOVE), sides=(Side("x", lambda _: dict(enumerate(ABOVE))),)))
+    *found, of_computed = benjamini_hochberg([*findings, computed])
+    assert [q[""] for q in found] == pytest.approx(stats.false_discovery_control(p))
+    assert of_computed == {}
 
 
 def test_the_interim_look_and_the_last_one_spend_five_per_cent_together():
