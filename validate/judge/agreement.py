@@ -98,7 +98,7 @@ def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:
 def r_squared(observed: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
     """Return 1 − Σ(x − x̂)² / Σ(x − x̄)²; NaN for equal x, and for two or fewer."""
     x, guess = np.asarray(observed, np.float64), np.asarray(predicted, np.float64)
-    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 else 0.0
+    spread = float(np.sum((x - x.mean()) ** 2)) if len(x) > 2 and np.ptp(x) > 0 else 0.0
     return 1 - float(np.sum((x - guess) ** 2)) / spread if spread > 0 else math.nan
 
 
