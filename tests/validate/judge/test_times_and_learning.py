@@ -1,13 +1,15 @@
 """When data sets are fitted, what is early, where the bias crosses: by hand."""
 
 import math
+from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
 from tests.validate.judge.synthetic import SCAN, learning, ramp, run
-from theory import Task
+from theory import Lookup, Mapping, Sum, Task
 from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures import learning as measured
 from validate.observe import NotObservedError
@@ -62,6 +64,22 @@ def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted():
     assert measured.highest_accuracy(of(rsn_train=[0, 0.6, *[0.1] * 9], rsn_test=low), "rsn_train") == 0.6
     assert measured.best_test_accuracy(of(rsn_test=low, rsn_train=ramp(5))) == 0.1
     assert measured.best_test_accuracy(of(rsn_test=low, rsn_train=[0.2] * 11)) == Bound(0.1, 1.0)
+
+
+def test_guessing_is_the_commonest_label_of_the_data_set_that_is_learned():
+    """Of a rule's labels by hand, beside a table or not; of two labels of a table, about one half."""
+    table, rule = Mapping([1, 2, 3], Lookup(30, 31), "table"), Mapping([11, 12, 13], Sum(), "rule")
+    sums = Counter(sum(each) for each in product(range(40, 60), rule.anchors, rule.anchors))
+    commonest = max(sums.values()) / sums.total()
+    for mappings, part, accuracy in (
+        ([rule], "rsn_train", commonest),
+        ([rule, table], "rsn_train", commonest),
+        ([table], "mem", 0.5),
+    ):
+        task = Task(keys=range(40, 60), mappings=mappings, n_anchors=2, length=3, vocab_size=110)
+        found = run(0.8, 0, {part: [accuracy] * 11}, task=task)
+        assert measured.above_guessing(found) == pytest.approx(0, abs=1e-12)
+        assert measured.above_guessing(found, 1.0) == 1
 
 
 def scan(biases):

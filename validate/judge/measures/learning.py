@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from theory import marginal_distribution
+from theory import token_ratio
 from theory.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.judge.agreement import spearman
@@ -34,6 +34,7 @@ from validate.observe.times import (
     passed,
 )
 from validate.predict.ceiling import order_blind_ceiling
+from validate.predict.predictors import training_labels
 
 
 def loss_gap_aligned(run: Observations) -> Value:
@@ -90,10 +91,13 @@ def best_test_accuracy(run: Observations) -> Value:
 
 
 def above_guessing(run: Observations, accuracy: float | None = None) -> float:
-    """Return a training accuracy, a run's best by default, from guessing the commonest label (0) to 1."""
+    """Return a training accuracy, the run's best or another, from guessing its set's commonest label (0) to 1."""
+    task, part = run.task, learned_part(run)
     if accuracy is None:
-        accuracy = float(np.nanmax(curve(run, "accuracy", learned_part(run))[1]))
-    guess = float(marginal_distribution(run.task, held_out=True).max())
+        accuracy = float(np.nanmax(curve(run, "accuracy", part)[1]))
+    kind = task.reasoning_anchors if part == "rsn_train" else task.memory_anchors
+    shares = [(s in kind) * token_ratio(task, s, held_out=True) for s in task.anchors]
+    guess = float(np.average(training_labels(task, task.anchors), axis=0, weights=shares).max())
     return (accuracy - guess) / (1 - guess) if guess < 1 else math.nan
 
 
