@@ -219,7 +219,7 @@ def measured(condition: Claimed, brief: bool = False) -> list[str]:
     estimate, relation = Estimate(**condition["estimate"]), condition["relation"]
     asked = "" if relation is None else asked_text(relation, condition["threshold"], condition["margin"])
     side = f"{condition['side']} " * bool(condition["side"] and estimate.mean is not None)
-    level = "" if brief or estimate.low is None else confidence(condition["level"])
+    level = "" if brief or estimate.low is estimate.high is None else confidence(condition["level"])
     text = estimate.brief if brief else str(estimate)
     return [condition["measure"], asked, side + text + level, str(estimate.n)]
 

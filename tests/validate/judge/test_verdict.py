@@ -240,6 +240,9 @@ def test_an_interval_at_the_level_of_a_look_says_so():
     low, high = stats.t.interval(1 - 0.0164, 3, np.mean(values), stats.sem(values))
     assert (look["estimate"]["low"], look["estimate"]["high"]) == pytest.approx((low, high))
     assert presentation.measured(look)[2].endswith("] (98.4 %)")
+    below = judged(condition([Bound(high=x) for x in values], setting="printed"))
+    ((open_below,),) = (claim["conditions"] for claim in presentation.to_json([below])["claims"])
+    assert presentation.measured(open_below)[2].endswith("] (98.4 %)")
     (equal,) = judged(condition([1.0] * 4, setting="printed")).outcomes
     assert equal.row()[5] == "1.000"  # There is no interval.
     assert presentation.measured(usual)[2].endswith("]")
