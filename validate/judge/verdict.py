@@ -137,7 +137,5 @@ def benjamini_hochberg(findings: Sequence[Finding]) -> list[dict[str, float]]:
         key: o.p_value for key, o in primaries.items() if o.condition.needs and not math.isnan(o.p_value)
     }
     adjusted = false_discovery_control([*known.values()]).tolist() if known else []
-    found: list[dict[str, float]] = [{} for _ in findings]
-    for (i, setting), p in zip(known, adjusted, strict=True):
-        found[i][setting] = p
-    return found
+    q = dict(zip(known, adjusted, strict=True))
+    return [{s: q[i, s] for s in f.settings if (i, s) in q} for i, f in enumerate(findings)]
