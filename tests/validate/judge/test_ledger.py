@@ -32,6 +32,8 @@ def test_a_claim_says_what_is_judged_and_why(claim):
         assert condition.reason, condition.what
         assert math.isfinite(condition.threshold), condition.what
         assert condition.relation != "within" or condition.margin, condition.what
+        # Within a margin of a size there is no "no relevant effect": a size is asked for with >= or <=.
+        assert condition.relation not in (">", "<") or not condition.margin or condition.threshold in (0, 1)
     testable = []
     for condition in endpoints:
         for needs in condition.needs:
@@ -52,6 +54,16 @@ def test_a_step_of_an_accuracy_is_that_of_the_runs():
         counts = np.concatenate([curve(run, "accuracy", "rsn_test")[1] for run in runs]) / condition.step
         np.testing.assert_allclose(counts, counts.round(), atol=1e-6)
         assert np.gcd.reduce(counts.round().astype(int)) == 1, condition.what
+
+
+def test_a_step_of_a_rank_correlation_with_the_rates_is_that_of_their_number():
+    named = ("rank correlation of γ", "Spearman of γ")
+    conditions = [c for claim in CLAIMS for c in claim.conditions if c.what.startswith(named)]
+    assert {c.setting for c in conditions} == {"quarter", "pre", "GPT-2", "3e-4"}
+    for condition in conditions:
+        (needs,) = condition.needs
+        n = len({member.config.init_rate for member in members_of(load_study(needs.study))})
+        assert condition.step == pytest.approx(12 / (n * (n**2 - 1))), condition.what
 
 
 def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli):
