@@ -91,7 +91,7 @@ def best_test_accuracy(run: Observations) -> Value:
 
 
 def above_guessing(run: Observations, accuracy: float | None = None) -> float:
-    """Return a training accuracy, the run's best or another, from guessing its set's commonest label (0) to 1."""
+    """Return a training accuracy, by default the best, from guessing its set's commonest label (0) to 1."""
     task, part = run.task, learned_part(run)
     if accuracy is None:
         accuracy = float(np.nanmax(curve(run, "accuracy", part)[1]))
