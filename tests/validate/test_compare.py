@@ -75,6 +75,7 @@ def test_the_plot_has_the_pearson_of_one_group_over_the_epochs(settings):
         np.testing.assert_array_equal(drawn[name], points)
     with pytest.raises(InputError, match="nothing to draw"):
         compare.Comparison([]).plot()
+    assert "2 rows" in repr(compare.Comparison(rows[:2]))
 
 
 def test_every_number_stands_under_the_name_of_its_measure(small):

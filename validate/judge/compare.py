@@ -60,8 +60,8 @@ class Comparison(tuple[Row, ...]):
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """The verdict on each task and model, as of ``validate.answers``."""
-        return answers(self.settings)
+        """The verdict on each task and model, as of ``validate.answers``; none of rows without settings."""
+        return answers(self.settings) if self.settings else []
 
     def __repr__(self) -> str:
         verdicts = ", ".join(answer.verdict for answer in self.answers)
