@@ -17,7 +17,6 @@ from validate.observe.bounds import Value
 
 LARGE, SMALL = 0.3, 0.8
 """γ of large and of small initial weights, between which the paper contrasts."""
-DRAWS = 3
 Sample = Mapping[tuple[str, float], Sequence[Observations]]
 """The runs of each cell, one a seed; a cell is a variant of a study ("" where it has none) and γ."""
 Seed = Mapping[tuple[str, float], Observations]
@@ -52,8 +51,7 @@ class Setup:
 
     def level(self, n_seeds: int) -> float | None:
         """Return the two-sided level at which that many seeds are judged; None for too few."""
-        look = self.look(n_seeds)
-        return None if look is None else self.looks[str(look)]
+        return self.looks.get(str(self.look(n_seeds)))
 
 
 SETTINGS_DATA: dict[str, Any] = tomllib.loads(
@@ -88,7 +86,7 @@ class Needs:
         return f"{self.study}{f' ({variants})' * bool(variants)}, γ = {rates}"
 
 
-def by_seed(function: Callable[..., Any], of: str, draws: int = DRAWS) -> Measure:
+def by_seed(function: Callable[..., Any], of: str, draws: int = 1) -> Measure:
     """Return the measure that gives each seed its value.
 
     The function is applied ``of`` a "run" of the only cell, a "seed"'s runs by cell, the "runs" of all

@@ -69,7 +69,7 @@ class Evidence:
             for rate in (LARGE, SMALL)
         ]
         seeds = sorted(set.intersection(*reached))
-        seeds = seeds[: setup.look(len(seeds)) or len(seeds)]
+        seeds = seeds[: setup.look(len(seeds))]  # All, where they are too few for a look.
         if not seeds:
             what = f"no seed has reached epoch {length} at γ = {LARGE:g} and {SMALL:g}"
             raise self.missing(study, "", what)

@@ -19,7 +19,6 @@ from theory.checked import checked
 from theory.errors import unknown_key, unknown_name
 from validate.judge.condition import (
     BY_LABEL,
-    DRAWS,
     GROUPS,
     LARGE,
     SETTINGS,
@@ -192,7 +191,7 @@ def _side(data: Mapping[str, Any]) -> Side:
     named = {k: _NAMED.get(v, v) if isinstance(v, str) else v for k, v in data.get("args", {}).items()}
     measured = partial(function, **named)
     if of in ("", "draw"):
-        return Side(data["what"], by_seed(measured, of, data.get("draws", DRAWS)))
+        return Side(data["what"], by_seed(measured, of, data.get("draws", 3)))
     if not data["study"]:
         problem = "needs runs, but neither a study nor a setting is given"
         raise InputError("measure", data["measure"], problem, 'add settings = ["MLP"] or study = "emb-mlp"')
