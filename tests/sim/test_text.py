@@ -29,13 +29,13 @@ def _file(folder: Path, name: str, content: str | bytes) -> Path:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @given(lines=st.lists(st.sampled_from(["one two", "", "three", " "]), max_size=8))
 def test_documents_of_a_text_file(tmp_path_factory: Any, end: str, lines: list[str]) -> None:
-    """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark."""
+    """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark; nothing between."""
     file = _file(tmp_path_factory.mktemp("text"), "a.txt", "\ufeff" + end.join(lines))
     paragraphs = "\n".join(line.strip() for line in lines).split("\n\n")
     expected = {"line": lines, "paragraph": paragraphs, "file": ["\n".join(lines)]}
     for unit, documents in expected.items():
-        read = [text.split() for text in read_documents(file, unit=unit)]  # type: ignore[arg-type]
-        assert read == [text.split() for text in documents if text.strip()]
+        read = [text.replace(end, "\n") for text in read_documents(file, unit=unit)]  # type: ignore[arg-type]
+        assert read == [text.strip() for text in documents if text.strip()]
 
 
 def test_documents_of_json_lines(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_tokenizer_that_is_no_file_is_refused_unread(name: str, problem: str) 
         ("a.txt", dict.fromkeys(PRONTOQA, "x"), ("text",)),
     ],
 )
-def test_the_keys_with_the_text_are_those_of_the_first_line(
+def test_the_keys_with_the_text_are_those_of_the_first_object(
     name: str, record: dict[str, str], fields: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert fields_of(_file(tmp_path, name, json.dumps(record))) == fields
+    assert fields_of(_file(tmp_path, name, f"\n{json.dumps(record)}")) == fields
