@@ -101,7 +101,7 @@ def register_model(section: type[Kind]) -> type[Kind]:
     if not (isinstance(section, type) and issubclass(section, ModelSection)):
         raise InputError("section", section, "not a subclass of ModelSection", "derive one from ModelSection")
     kind = section.model_fields["kind"].default
-    if not kind:
+    if not (isinstance(kind, str) and kind):
         raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
     names = [f"{each.__module__}.{each.__qualname__}" for each in (KINDS.get(kind, section), section)]
     if names[0] != names[1]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
+from sim import EmbMLPConfig, MemberConfig, RunConfig, TrainingConfig, make_run_config, register_model
 from sim.config.language import LanguageTask
 from sim.config.model import KINDS
 from sim.config.model_section import LAYER_MATRICES
@@ -223,6 +223,16 @@ def test_differences_are_named_with_both_values_those_of_the_task_last() -> None
     assert "1" in more
     assert differences(_member(), _member("40..52")) == 'task.keys = "40..49", not "40..52"'
     assert "not set" in differences(_member(model={"kind": "one-layer"}), _member())
+
+
+def test_a_kind_of_model_has_a_name_by_default() -> None:
+    class Nameless(EmbMLPConfig):
+        kind: Literal["nameless"]  # type: ignore[assignment]
+
+    before = dict(KINDS)
+    with pytest.raises(InputError, match=r"^kind = .*needs a default"):
+        register_model(Nameless)
+    assert before == KINDS
 
 
 def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:
