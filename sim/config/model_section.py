@@ -68,7 +68,8 @@ class ModelSection(Section):
     @property
     def one_initial_scale(self) -> bool:
         """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
-        return not self.tensor_init_rates and self.embedding_fan_in == "d_m"
+        drawn = self.initial_embedding == "random" and self.embedding_fan_in == "d_m"
+        return drawn and not self.tensor_init_rates
 
     @model_validator(mode="after")
     def _known_matrices(self) -> ModelSection:

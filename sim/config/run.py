@@ -176,9 +176,11 @@ class RunConfig(Settings):
     """γ: every matrix starts with standard deviation fan_in^-γ."""
     seeds: Several[Seed] = tagged("chosen", (0,), min_length=1, max_length=10_000)
     """One run for each seed and γ."""
-    task: TaskSource = tagged("paper", "emb-mlp")
+    task: Annotated[TaskSource, PlainSerializer(lambda task: any_task_table(as_any_task(task)))] = tagged(
+        "paper", "emb-mlp"
+    )
     """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it; a table with
-    corpora is a language model's."""
+    corpora is a language model's. Saved as a table: the file may change, or be elsewhere for who reads it."""
 
     @field_validator("task", mode="before")
     @classmethod
