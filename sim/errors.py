@@ -34,5 +34,4 @@ class UnfinishedRunsError(RuntimeError):
     def __str__(self) -> str:
         named = "; ".join(f"{path}: {reason}" for path, reason in self.reasons.items())
         others = f"; {self.n_stopped} more were stopped" if self.n_stopped else ""
-        n_left = len(self.reasons) + self.n_stopped
-        return f"{n_left} of {self.n_runs} runs did not finish: {named}{others}"
+        return f"{len(self.reasons) + self.n_stopped} of {self.n_runs} runs did not finish: {named}{others}"

@@ -234,8 +234,7 @@ def read_plans(folder: Path) -> list[Any]:
     file = folder / PLAN
     plans = load_json(file) if is_file(file) else []
     if not isinstance(plans, list) or not all(isinstance(plan, dict) for plan in plans):
-        remedy = "move it away, or choose another folder"
-        raise InputError("file", str(file), "not a list of configurations", remedy)
+        raise InputError("file", str(file), "not a list of configurations", "move it away")
     return plans
 
 
