@@ -78,12 +78,12 @@ class Corpus:
 
     @cached_property
     def _number(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
+        return {word: number for number, word in enumerate(self.words) if self.counts[number]}
 
     def token(self, word: str) -> int:
         """Return the number of a word, or refuse one that does not occur and name the nearest that do."""
         number = self._number.get(printable(word))
-        if number is not None and self.counts[number]:
+        if number is not None:
             return number
         known = [self.words[i] for i in self.most_frequent(50_000)]
         near = get_close_matches(word, known) or get_close_matches(word.lower(), known)

@@ -9,11 +9,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import build_corpus, read_documents
+from sim import Corpus, build_corpus, read_documents
 from sim.data.corpus import OTHER
 from sim.data.text import PRONTOQA, fields_of
 from tests.toy_text import save_tokenizer
@@ -93,6 +94,8 @@ def test_a_word_that_does_not_occur() -> None:
         corpus.token("happi")
     with pytest.raises(InputError, match="the most frequent are 'happily', 'happy', 'sad'"):
         corpus.token("zzz")
+    # Nor does another one that looks alike stand for it.
+    assert Corpus(np.zeros(1, np.int32), np.ones(1, np.int64), ("\n", "\\n")).token("\n") == 0
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6), min_size=1).filter(any), st.integers(1, 5))
