@@ -191,8 +191,7 @@ def _sequences(
         return _packed(task, name, [documents[i] for i in order], end)
     _check_count(task, name, len(documents))
     chosen = [documents[i] for i in order[: task.n_sequences]]
-    longest = max(map(len, documents))
-    if task.layout == "pad" and longest > task.length:
+    if task.layout == "pad" and (longest := max(map(len, documents))) > task.length:
         problem = f"corpus {name} has a document of {longest} tokens"
         raise InputError("length", task.length, problem, f'give {longest}, or layout = "cut" or "pack"')
     rows = np.full((task.n_sequences, task.length + 1), PADDING, np.int32)

@@ -76,9 +76,6 @@ class ProntoQuestion:
         return " ".join([self.question, self.query, *self.chain_of_thought, self.answer])
 
 
-_QUESTION = TypeAdapter(ProntoQuestion)
-
-
 @checked
 def prontoqa_questions(
     n: Size, *, seed: Annotated[int, Between(0)] = 0, hops: Sequence[Hops] = (1, 2, 3, 4, 5)
@@ -160,11 +157,11 @@ def _article(concept: str) -> str:
 @checked
 def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
     """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``."""
-    file, questions = as_path("path", path), []
+    file, known, questions = as_path("path", path), TypeAdapter(ProntoQuestion), list[ProntoQuestion]()
     for number, line in lines_of(file):
         try:
             if line.strip():
-                questions.append(_QUESTION.validate_json(line))
+                questions.append(known.validate_json(line))
         except ValidationError:
             problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
             raise InputError("file", str(file), problem, "correct that line") from None
