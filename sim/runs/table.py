@@ -28,7 +28,7 @@ COLUMNS = {
     "sum_learning_rate": "Σ learning rate, the time of the gradient flow",
     "data_set": "mem, rsn_train, rsn_test, or a mapping's name",
     "loss": "mean cross-entropy in nats; empty if it is not finite",
-    "accuracy": "share of sequences whose most probable label is right",
+    "accuracy": "share of sequences whose most probable label is right; of GPT-2, of next tokens",
 }
 """The columns of the short table and their meaning."""
 ALWAYS = ("init_rate", "seed")
