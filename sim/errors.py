@@ -28,6 +28,10 @@ class UnfinishedRunsError(RuntimeError):
 
     def __init__(self, reasons: Mapping[str, str], n_runs: int, n_stopped: int = 0) -> None:
         self.reasons, self.n_runs, self.n_stopped = dict(reasons), n_runs, n_stopped
-        named = "; ".join(f"{path}: {reason}" for path, reason in reasons.items())
-        others = f"; {n_stopped} more were stopped" if n_stopped else ""
-        super().__init__(f"{len(reasons) + n_stopped} of {n_runs} runs did not finish: {named}{others}")
+        # All three, so that the error travels whole between processes.
+        super().__init__(self.reasons, n_runs, n_stopped)
+
+    def __str__(self) -> str:
+        named = "; ".join(f"{path}: {reason}" for path, reason in self.reasons.items())
+        others = f"; {self.n_stopped} more were stopped" if self.n_stopped else ""
+        return f"{len(self.reasons) + self.n_stopped} of {self.n_runs} runs did not finish: {named}{others}"

@@ -68,7 +68,8 @@ class ModelSection(Section):
     @property
     def one_initial_scale(self) -> bool:
         """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
-        return not self.tensor_init_rates and self.embedding_fan_in == "d_m"
+        drawn = self.initial_embedding == "random" and self.embedding_fan_in == "d_m"
+        return drawn and not self.tensor_init_rates
 
     @model_validator(mode="after")
     def _known_matrices(self) -> ModelSection:
@@ -101,7 +102,7 @@ def register_model(section: type[Kind]) -> type[Kind]:
     if not (isinstance(section, type) and issubclass(section, ModelSection)):
         raise InputError("section", section, "not a subclass of ModelSection", "derive one from ModelSection")
     kind = section.model_fields["kind"].default
-    if not kind:
+    if not (isinstance(kind, str) and kind):
         raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
     names = [f"{each.__module__}.{each.__qualname__}" for each in (KINDS.get(kind, section), section)]
     if names[0] != names[1]:

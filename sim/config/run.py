@@ -32,8 +32,8 @@ TaskTable = dict[str, Any]
 if TYPE_CHECKING:
     TaskSource = str | Path | TaskTable | Task | LanguageTask
 else:
-    TaskSource = str | TaskTable
-"""What a configuration may be given as its task (for type checkers), and what it holds after that."""
+    TaskSource = Annotated[str | TaskTable, PlainSerializer(lambda task: any_task_table(as_any_task(task)))]
+"""What a configuration may be given as its task (for type checkers), and what it then holds and saves."""
 Kernels = Literal["auto", "torch", "compiled"]
 """Which kernels training takes (``sim.training.kernels``); here, so that options do not load torch."""
 
@@ -178,7 +178,7 @@ class RunConfig(Settings):
     """One run for each seed and γ."""
     task: TaskSource = tagged("paper", "emb-mlp")
     """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it; a table with
-    corpora is a language model's."""
+    corpora is a language model's. Saved as a table: the file may change, or be elsewhere for who reads it."""
 
     @field_validator("task", mode="before")
     @classmethod

@@ -61,7 +61,7 @@ class Corpus:
         return len(self.ends)
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} documents, {len(self.tokens)} tokens, {self.vocab_size} distinct words)"
+        return f"Corpus({len(self)} documents, {len(self.tokens)} tokens, a vocabulary of {self.vocab_size})"
 
     @property
     def vocab_size(self) -> int:
@@ -78,12 +78,12 @@ class Corpus:
 
     @cached_property
     def _number(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
+        return {word: number for number, word in enumerate(self.words) if self.counts[number]}
 
     def token(self, word: str) -> int:
         """Return the number of a word, or refuse one that does not occur and name the nearest that do."""
         number = self._number.get(printable(word))
-        if number is not None and self.counts[number]:
+        if number is not None:
             return number
         known = [self.words[i] for i in self.most_frequent(50_000)]
         near = get_close_matches(word, known) or get_close_matches(word.lower(), known)
@@ -91,12 +91,14 @@ class Corpus:
         hint = f"did you mean one of {words}?" if near else f"the most frequent are {words};"
         raise InputError("token", word, "not in the corpus", f"{hint} name one that occurs")
 
-    def most_frequent(self, n: int) -> list[int]:
+    @checked
+    def most_frequent(self, n: Size) -> list[int]:
         """Return up to n tokens by falling frequency, without ``<other>`` and what never occurs."""
         order = np.argsort(-self.counts, kind="stable")
         return list(islice((int(i) for i in order if self.counts[i] and self.words[i] != OTHER), n))
 
-    def trimmed(self, n: int) -> Corpus:
+    @checked
+    def trimmed(self, n: Size) -> Corpus:
         """Return the corpus with its n most frequent words; all others become ``<other>``."""
         kept = self.most_frequent(n)
         if len(kept) == np.count_nonzero(self.counts):
@@ -107,7 +109,8 @@ class Corpus:
         new[kept] = np.arange(len(kept), dtype=np.int32)
         return Corpus(new[self.tokens], self.ends, words)
 
-    def cut(self, length: int) -> Corpus:
+    @checked
+    def cut(self, length: Size) -> Corpus:
         """Return the corpus with every document cut into pieces of at most this many tokens."""
         starts = np.concatenate([[0], self.ends[:-1]])
         ends = [np.arange(s + length, e, length) for s, e in zip(starts, self.ends, strict=True)]
@@ -146,14 +149,9 @@ def build_corpus(
 
 
 def _texts(documents: Any) -> Iterator[str]:
-    refusal = InputError("documents", documents, "not a list of texts", "give a list of them")
-    if isinstance(documents, (str, bytes)):
-        raise refusal
-    try:
-        texts = iter(documents)
-    except TypeError:  # Arrays of no dimension have the method, and refuse.
-        raise refusal from None
-    for document in texts:
+    if isinstance(documents, (str, bytes)) or not np.iterable(documents):
+        raise InputError("documents", documents, "not a list of texts", "give a list of them")
+    for document in documents:
         if not isinstance(document, str):
             raise InputError("documents", document, "not a text", "give texts")
         yield document

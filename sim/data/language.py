@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +19,7 @@ from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.checked import Between, Size, checked
-from theory.reading import open_regular
+from theory.reading import as_path, open_regular
 
 END = "<end>"
 """The token after every document."""
@@ -112,7 +111,8 @@ def make_language_task(
         whole_vocabulary=whole_vocabulary,
     )
     named = tuple(
-        source.model_copy(update={"sha256": tuple(map(digest_of, source.files))}) for source in corpora
+        source.model_copy(update={"sha256": source.sha256 or tuple(map(digest_of, source.files))})
+        for source in corpora
     )
     whole, lengths = _read(named, tokenizer)
     size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
@@ -163,7 +163,7 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
 
 def digest_of(file: str) -> str:
     """Return a file's SHA-256, in hexadecimal digits."""
-    with open_regular(Path(file)) as content:
+    with open_regular(as_path("file", file)) as content:
         return hashlib.sha256(content.read()).hexdigest()
 
 
@@ -191,8 +191,7 @@ def _sequences(
         return _packed(task, name, [documents[i] for i in order], end)
     _check_count(task, name, len(documents))
     chosen = [documents[i] for i in order[: task.n_sequences]]
-    longest = max(map(len, documents))
-    if task.layout == "pad" and longest > task.length:
+    if task.layout == "pad" and (longest := max(map(len, documents))) > task.length:
         problem = f"corpus {name} has a document of {longest} tokens"
         raise InputError("length", task.length, problem, f'give {longest}, or layout = "cut" or "pack"')
     rows = np.full((task.n_sequences, task.length + 1), PADDING, np.int32)

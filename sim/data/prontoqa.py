@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from sim.data.text import PRONTOQA as KEYS
+from sim.data.text import lines_of
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.checked import Between, Size, checked
-from theory.reading import as_path, open_regular
+from theory.reading import as_path
 
 CONCEPTS = tuple(
     f"{stem}pus"
@@ -59,6 +61,7 @@ _LONGER = 0.86
 class ProntoQuestion:
     """A question with its answer, "True" or "False"."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
     question: str
     """Premises."""
     query: str
@@ -154,18 +157,14 @@ def _article(concept: str) -> str:
 @checked
 def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
     """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``."""
-    file, questions = as_path("path", path), []
-    with open_regular(file) as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-                steps = tuple(record.pop("chain_of_thought"))
-                questions.append(ProntoQuestion(**record, chain_of_thought=steps))
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
-                raise InputError("file", str(file), problem, "correct that line") from None
+    file, known, questions = as_path("path", path), TypeAdapter(ProntoQuestion), list[ProntoQuestion]()
+    for number, line in lines_of(file):
+        try:
+            if line.strip():
+                questions.append(known.validate_json(line))
+        except ValidationError:
+            problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
+            raise InputError("file", str(file), problem, "correct that line") from None
     return questions
 
 

@@ -33,7 +33,7 @@ def read_documents(
     fields : sequence of str, optional
         The keys or columns that hold the text. Several are joined by spaces, and so are lists of texts.
     unit : {"paragraph", "line", "file"}, optional
-        What a document is in a text file. Lines end in LF, CR LF or CR.
+        What a document is in a text file, without the white space around it. Lines end in LF, CR LF or CR.
     """
     file = as_path("path", path)
     if file.suffix not in _READERS:
@@ -46,27 +46,26 @@ def read_documents(
 
 
 def fields_of(path: PathLike) -> tuple[str, ...]:
-    """Return the keys with the text in a file: those of PrOntoQA if its first line has them, or "text"."""
-    file = as_path("path", path)
+    """Return the keys with the text in a file: those of PrOntoQA if its first object has them, or "text"."""
+    file, first = as_path("path", path), ""
     if file.suffix in (".jsonl", ".ndjson"):
-        for _, line in _lines(file):
-            return PRONTOQA if all(f'"{key}"' in line for key in PRONTOQA) else ("text",)
-    return ("text",)
+        first = next((line for _, line in lines_of(file) if line.strip()), "")
+    return PRONTOQA if all(f'"{key}"' in first for key in PRONTOQA) else ("text",)
 
 
 def _read_text(path: Path, _: Fields, unit: Unit) -> Iterator[str]:
     held: list[str] = []
-    for _number, line in _lines(path):
+    for _number, line in lines_of(path):
         blank = not line.strip()
         if held and (unit == "line" or (unit == "paragraph" and blank)):
-            yield "".join(held)
+            yield "".join(held).strip()
             held = []
         held.append(line)
-    yield "".join(held)
+    yield "".join(held).strip()
 
 
 def _read_json_lines(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
-    for number, line in _lines(path):
+    for number, line in lines_of(path):
         if not line.strip():
             continue
         try:
@@ -118,7 +117,7 @@ def require(module: str, extra: str) -> Any:
         raise InputError("package", package, "not installed", remedy) from None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a UTF-8 file with their numbers, from 1 on."""
     with open_regular(path) as file:
         # A file iterates over lines that end in LF; those of old Macintosh files end in CR alone.

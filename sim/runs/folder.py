@@ -12,6 +12,7 @@ manifest.json      a checksum of every other file
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -32,6 +33,7 @@ from sim.runs.files import (
 )
 from sim.runs.manifest import Manifest
 from theory import InputError
+from theory.errors import in_file
 from theory.reading import as_path, is_file, is_folder, load_json
 
 FORMAT_VERSION = 2
@@ -57,7 +59,7 @@ def checkpoint_name(step: int) -> str:
 
 def is_run_folder(path: Path) -> bool:
     """Return whether a folder has a file that makes it a run's, readable or not."""
-    return is_folder(path) and any((path / name).exists() for name in _IDENTITY)
+    return is_folder(path) and any(os.access(path / name, os.F_OK) for name in _IDENTITY)
 
 
 def runs_inside(folder: Path, *levels: int) -> list[Path]:
@@ -229,12 +231,17 @@ def planned_in(folder: Path, members: Iterable[MemberConfig]) -> dict[Path, Memb
 
 def read_plans(folder: Path) -> list[Any]:
     """Return the configurations that were to be trained into a folder, as plain data; none without a plan."""
-    return load_json(folder / PLAN) if is_file(folder / PLAN) else []
+    file = folder / PLAN
+    plans = load_json(file) if is_file(file) else []
+    if not isinstance(plans, list) or not all(isinstance(plan, dict) for plan in plans):
+        raise InputError("file", str(file), "not a list of configurations", "move it away")
+    return plans
 
 
 def planned_runs(folder: Path) -> dict[Path, MemberConfig]:
     """Return the runs that were to be trained into a folder."""
-    return planned_in(folder, (m for plan in read_plans(folder) for m in make_run_config(plan).members()))
+    with in_file(folder / PLAN):
+        return planned_in(folder, (m for plan in read_plans(folder) for m in make_run_config(plan).members()))
 
 
 def import_option(file: str | None) -> str:

@@ -107,6 +107,7 @@ class Run:
         """The run's task, of anchors and keys; the run of a language model is refused."""
         return self.config.build_task()
 
+    @checked
     def snapshot(self, epoch: int) -> Arrays:
         """Return the arrays kept at an epoch.
 

@@ -28,7 +28,7 @@ COLUMNS = {
     "sum_learning_rate": "Σ learning rate, the time of the gradient flow",
     "data_set": "mem, rsn_train, rsn_test, or a mapping's name",
     "loss": "mean cross-entropy in nats; empty if it is not finite",
-    "accuracy": "share of sequences whose most probable label is right",
+    "accuracy": "share of sequences whose most probable label is right; of GPT-2, of next tokens",
 }
 """The columns of the short table and their meaning."""
 ALWAYS = ("init_rate", "seed")
@@ -126,7 +126,7 @@ def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
+    text = json.dumps(value, sort_keys=True)
     return digest(text.encode())[:8]
 
 
@@ -154,17 +154,7 @@ def frame(records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
 def write_table(
     records: Sequence[Mapping[str, Any]], file: Path, argument: str = "out", *, overwrite: bool = False
 ) -> None:
-    """Write rows as CSV or, where the file's name ends so, Parquet; a file is whole or not there.
-
-    Parameters
-    ----------
-    records : sequence of dict
-    file : Path
-    argument : str, optional
-        Which argument named the file, for a message.
-    overwrite : bool, optional
-        Whether to replace a file that is there.
-    """
+    """Write rows as CSV or, where the file's name ends so, Parquet: whole, as an ``OutputFile``."""
     OutputFile(file, argument, overwrite).write(table_content(records, file.name))
 
 

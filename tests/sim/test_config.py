@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
 from sim.config.language import LanguageTask
-from sim.config.model import KINDS
+from sim.config.model import KINDS, EmbMLPConfig, TransformerConfig, register_model
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import make_member_config, sources
@@ -32,11 +32,13 @@ def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_pat
     file.write_text(dump_toml(task_to_dict(PAPER)))
     configs = [RunConfig(task=task) for task in ("emb-mlp", task_to_dict(PAPER), str(file), file, PAPER)]
     assert [config.build_task() for config in configs] == [PAPER] * 5
+    saved = configs[2].model_dump(mode="json")
     file.write_text(file.read_text().replace("length = 3", "length = 1"))
     own = {"init_rate": 0.8, "seed": 0, "task": str(file)}
     for read in (configs[2].members, lambda: make_member_config(own)):
         with pytest.raises(InputError, match=rf"^{file}: length = 1: "):
             read()
+    assert make_run_config(saved).build_task() == PAPER
 
 
 @pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
@@ -223,6 +225,28 @@ def test_differences_are_named_with_both_values_those_of_the_task_last() -> None
     assert "1" in more
     assert differences(_member(), _member("40..52")) == 'task.keys = "40..49", not "40..52"'
     assert "not set" in differences(_member(model={"kind": "one-layer"}), _member())
+
+
+def test_a_kind_of_model_has_a_name_by_default() -> None:
+    class Nameless(EmbMLPConfig):
+        kind: Literal["nameless"]  # type: ignore[assignment]
+
+    before = dict(KINDS)
+    with pytest.raises(InputError, match=r"^kind = .*needs a default"):
+        register_model(Nameless)
+    assert before == KINDS
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"tensor_init_rates": {"W_Q": 1.0}}, {"embedding_fan_in": "d_vob"}, {"norm": "pre-queries"}),
+        *({"initial_embedding": "label-distributions"}, {"biases": True, "bias_scale": 1.0}),
+    ],
+)
+def test_lemma_1_is_asked_where_every_matrix_is_drawn_at_one_scale(settings: dict[str, Any]) -> None:
+    assert TransformerConfig().one_initial_scale
+    assert not TransformerConfig(**settings).one_initial_scale
 
 
 def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:

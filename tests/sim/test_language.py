@@ -200,7 +200,16 @@ def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"toy\.txt': its checksum differs"):
         train(_config(member), tmp_path / "other")
     assert not (tmp_path / "other").exists()
+    with pytest.raises(InputError, match=r"toy\.txt': its checksum differs"):
+        make_language_task(member.task.corpora)
     assert Run.open(tmp_path / "runs" / "gamma0.5_seed0").corpora()["toy"].vocab_size == TOY_WORDS + 1
+
+
+@pytest.mark.usefixtures("language")
+def test_files_may_be_named_from_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    (source,) = make_language_task([CorpusSource(name="toy", files=("~/toy.txt",))]).corpora
+    assert source.sha256 == (digest_of("toy.txt"),)
 
 
 def test_a_run_is_not_continued_with_another_tokenizer(language: Make, tmp_path: Path) -> None:

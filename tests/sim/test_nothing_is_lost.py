@@ -11,6 +11,7 @@ import pytest
 
 from sim import Run, find_runs, train, train_together
 from sim.runs.beginning import check_folder, open_folder
+from sim.runs.folder import PLAN, planned_runs
 from sim.runs.manifest import Manifest
 from tests.run_folder import change, every_file
 from tests.sim.conftest import small, small_member
@@ -87,6 +88,13 @@ def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder
     if lost != "provenance.json":  # A run that was killed at once has none.
         with pytest.raises(InputError, match=rf"{lost}|step 0"):
             train(small(), folder.parent, resume=True)
+
+
+@pytest.mark.parametrize("content", ["3", '{"todo": 1}', "[1]", '[{"todo": 1}]'])
+def test_a_users_own_plans_are_refused_by_their_file(content: str, tmp_path: Path) -> None:
+    (tmp_path / PLAN).write_text(content)
+    with pytest.raises(InputError, match=PLAN):
+        planned_runs(tmp_path)
 
 
 @pytest.mark.parametrize("which", ["new", "old"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,8 @@ def test_a_file_is_read_back(tmp_path: Path) -> None:
     hops: Any = [np.int64(2)]
     file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))
     assert read_prontoqa(file)[0].hops == 2
-    file.write_text(as_json_line(OURS[0]) + '{"question": "x"}\n')
-    with pytest.raises(InputError, match="line 2 is not a question with question, query"):
-        read_prontoqa(file)
+    changes: list[dict[str, Any]] = [{"question": None}, {"chain_of_thought": "one text"}, {"more": "x"}]
+    for change in (*changes, {"hops": "2"}, {"hops": True}):
+        file.write_text(as_json_line(OURS[0]) + json.dumps(asdict(OURS[0]) | change))
+        with pytest.raises(InputError, match="line 2 is not a question with question, query"):
+            read_prontoqa(file)

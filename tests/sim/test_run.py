@@ -8,6 +8,7 @@ import re
 import signal
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -95,6 +96,8 @@ def test_a_missing_run_and_a_missing_snapshot_are_named(run: Run, tmp_path: Path
         Run.open(tmp_path / "nowhere")
     with pytest.raises(InputError, match="epoch = 3"):
         run.embedding(3)
+    with pytest.raises(InputError, match=r"epoch = 4\.0: not an integer"):
+        run.embedding(4.0)
 
 
 def _train_slowly(config: RunConfig, out: Path, begun: Any) -> None:
@@ -197,27 +200,36 @@ def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def _train_unprivileged(config: RunConfig, out: Path, resume: bool, said: Any) -> None:
+def _work_unprivileged(work: Callable[[Path], object], out: Path, said: Any) -> None:
     if os.geteuid() == 0:
         os.setuid(65534)  # The superuser may write everywhere; nobody may not.
     try:
-        train(config, out, resume=resume)
+        work(out)
     except InputError as error:
         said.put(str(error))
 
 
-@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("work", "problem"),
+    [
+        (lambda out: train(small(), out), "cannot be written (Permission denied)"),
+        (lambda out: train(small(), out, resume=True), "cannot be written (Permission denied)"),
+        (Run.open, "not a run folder"),
+    ],
+)
 @pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read-only", "closed"])
-def test_a_folder_without_permission_is_reported(mode: int, resume: bool, forked: Any) -> None:
+def test_a_folder_without_permission_is_reported(
+    mode: int, work: Callable[[Path], object], problem: str, forked: Any
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         out = Path(folder) / "out"
         out.mkdir()
         out.chmod(mode)
         said = forked.SimpleQueue()
-        process = forked.Process(target=_train_unprivileged, args=(small(), out, resume, said))
+        process = forked.Process(target=_work_unprivileged, args=(work, out, said))
         process.start()
         process.join(60)
         assert process.exitcode == 0
         assert not said.empty()
-        assert "cannot be written (Permission denied)" in said.get()
+        assert problem in said.get()

@@ -9,11 +9,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import build_corpus, read_documents
+from sim import Corpus, build_corpus, read_documents
 from sim.data.corpus import OTHER
 from sim.data.text import PRONTOQA, fields_of
 from tests.toy_text import save_tokenizer
@@ -29,13 +30,13 @@ def _file(folder: Path, name: str, content: str | bytes) -> Path:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @given(lines=st.lists(st.sampled_from(["one two", "", "three", " "]), max_size=8))
 def test_documents_of_a_text_file(tmp_path_factory: Any, end: str, lines: list[str]) -> None:
-    """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark."""
+    """Lines, paragraphs and whole files, whatever ends a line and with a byte order mark; nothing between."""
     file = _file(tmp_path_factory.mktemp("text"), "a.txt", "\ufeff" + end.join(lines))
     paragraphs = "\n".join(line.strip() for line in lines).split("\n\n")
     expected = {"line": lines, "paragraph": paragraphs, "file": ["\n".join(lines)]}
     for unit, documents in expected.items():
-        read = [text.split() for text in read_documents(file, unit=unit)]  # type: ignore[arg-type]
-        assert read == [text.split() for text in documents if text.strip()]
+        read = [text.replace(end, "\n") for text in read_documents(file, unit=unit)]  # type: ignore[arg-type]
+        assert read == [text.strip() for text in documents if text.strip()]
 
 
 def test_documents_of_json_lines(tmp_path: Path) -> None:
@@ -93,6 +94,8 @@ def test_a_word_that_does_not_occur() -> None:
         corpus.token("happi")
     with pytest.raises(InputError, match="the most frequent are 'happily', 'happy', 'sad'"):
         corpus.token("zzz")
+    # Nor does another one that looks alike stand for it.
+    assert Corpus(np.zeros(1, np.int32), np.ones(1, np.int64), ("\n", "\\n")).token("\n") == 0
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6), min_size=1).filter(any), st.integers(1, 5))
@@ -107,6 +110,13 @@ def test_tokens_trimmed_and_cut_are_the_words(texts: list[list[str]], n: int) ->
     assert [corpus.words[i] for i in corpus.tokens] == expected
     pieces = [text[i : i + n] for text in documents for i in range(0, len(text), n)]
     assert [len(document) for document in corpus] == [len(piece) for piece in pieces]
+
+
+@pytest.mark.parametrize("method", ["most_frequent", "trimmed", "cut"])
+@pytest.mark.parametrize("number", [0, -1, 1.5, True])
+def test_a_number_of_tokens_is_a_whole_number_from_one_on(method: str, number: Any) -> None:
+    with pytest.raises(InputError, match=rf"^(n|length) = {number}: "):
+        getattr(build_corpus(["a b", "c"]), method)(number)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +158,7 @@ def test_a_tokenizer_that_is_no_file_is_refused_unread(name: str, problem: str) 
         ("a.txt", dict.fromkeys(PRONTOQA, "x"), ("text",)),
     ],
 )
-def test_the_keys_with_the_text_are_those_of_the_first_line(
+def test_the_keys_with_the_text_are_those_of_the_first_object(
     name: str, record: dict[str, str], fields: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert fields_of(_file(tmp_path, name, json.dumps(record))) == fields
+    assert fields_of(_file(tmp_path, name, f"\n{json.dumps(record)}")) == fields
