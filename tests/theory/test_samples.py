@@ -133,6 +133,15 @@ def test_a_long_sequence_of_two_keys_is_reduced() -> None:
     )
 
 
+def test_what_one_block_alone_defines_has_no_error() -> None:
+    """Not the error 0 of an exact value."""
+    blocks = np.tile([1.0, 0.0], (20, 1, 1))
+    blocks[3] = 0.5
+    labels = theory.SampledLabels((1,), blocks, np.array([40]))
+    found = labels.estimate(lambda m: [1.0, 1.0 if m.shares[0, 1] > 0 else np.nan])
+    np.testing.assert_array_equal([found.value, found.standard_error], [[1, 1], [0, np.nan]])
+
+
 @pytest.mark.statistical
 def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """120 draws: means without bias, and two standard errors hold the truth as often as Student's t says."""

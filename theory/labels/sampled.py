@@ -174,10 +174,25 @@ class LabelMoments:
 
 @dataclass(frozen=True)
 class SampledValue:
-    """An estimate and its standard error, two arrays of one shape; the error of an exact entry is 0."""
+    """An estimate and its standard error, two arrays of one shape.
+
+    The error of an exact entry is 0; NaN where an estimate from a part of the data is undefined.
+    """
 
     value: Float64[FloatArray, "*shape"]
     standard_error: Float64[FloatArray, "*shape"]
+
+
+def jackknife(value: npt.ArrayLike, left_out: Sequence[npt.ArrayLike], least: float = 0) -> SampledValue:
+    """Return a value with the standard error that its values without each block of the data give it.
+
+    Where these differ by rounding alone, beside their size or ``least``, the error is 0.
+    """
+    without = np.array(left_out, dtype=np.float64)
+    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    error = np.sqrt(squares * (len(without) - 1) / len(without))
+    scale = np.maximum(least, np.abs(without).max(axis=0))
+    return SampledValue(np.asarray(value, np.float64), np.where(error <= _ROUNDING * scale, 0.0, error))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +227,7 @@ class SampledLabels:
 
     def estimate(self, statistic: Callable[[LabelMoments], npt.ArrayLike]) -> SampledValue:
         """Return a statistic of the estimates with its standard error, by the jackknife over blocks."""
-        replicates = np.array([statistic(moments) for moments in self.left_out], dtype=np.float64)
-        spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
-        error = np.sqrt(spread * (N_BLOCKS - 1) / N_BLOCKS)
-        value = np.asarray(statistic(self.moments), dtype=np.float64)
-        # What does not depend on the draws differs between the blocks by rounding alone.
-        return SampledValue(value, np.where(error > _ROUNDING * np.maximum(1, np.abs(value)), error, 0.0))
+        return jackknife(statistic(self.moments), [statistic(moments) for moments in self.left_out], least=1)
 
     def _moments(self, shares: FloatArray, n_samples: npt.NDArray[np.int64]) -> LabelMoments:
         inner = shares @ shares.T
