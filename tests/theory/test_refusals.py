@@ -196,11 +196,15 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "shares": [lambda: theory.theorem_2_terms(np.eye(2), [0.5, 0.6], [0], [1])],
     "p": [
         lambda: theory.cliff_sequence(0.1, 9, 8, 2),
+        lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1),
         lambda: theory.mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2),
     ],
-    "q": [lambda: theory.cliff_step(0.1, 2, 2), lambda: theory.is_cliff([], 1, 1)],
+    "q": [
+        lambda: theory.cliff_step(0.1, 2, 2),
+        lambda: theory.is_cliff([], 1, 1),
+        lambda: theory.printed_conditions(2, 2),
+    ],
     "sequence": [lambda: theory.is_cliff(np.zeros((2, 9)), 1, 2)],
-    "length": [lambda: theory.printed_conditions(2, 2), lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1)],
     # Matrices of a corpus.
     "operator": [lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4097)))],
     "n": [lambda: theory.top_singular(theory.bigram_operator(COUNTS), 4)],
