@@ -76,10 +76,7 @@ def sample_label_distribution(
         If the token lies outside the vocabulary or never occurs in this role, or the draw is too large.
     """
     drawn = _Draw(task, rng, held_out)
-    if n_samples * (task.n_anchors + 1) > _MAX_DRAWN:
-        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
-        remedy = f"give at most {_MAX_DRAWN // (task.n_anchors + 1)}"
-        raise InputError("n_samples", n_samples, problem, remedy)
+    _check_drawn(task, n_samples)
     roles: tuple[Role, ...] = ("anchor", "key", "noise") if role == "any" else (role,)
     ratios = np.array([token_ratio(task, token, role=r, held_out=held_out) for r in roles])
     if not ratios.any():
@@ -89,6 +86,13 @@ def sample_label_distribution(
         counts += np.bincount(drawn.labels(token, each, int(n)), minlength=task.vocab_size)
     smoothed = (counts + 0.5) / (n_samples + 1)
     return SampledDistribution(counts / n_samples, np.sqrt(smoothed * (1 - smoothed) / n_samples), n_samples)
+
+
+def _check_drawn(task: Task, n_samples: int, n_blocks: int = 1) -> None:
+    most = n_blocks * (_MAX_DRAWN // (task.n_anchors + 1))
+    if n_samples > most:
+        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
+        raise InputError("n_samples", n_samples, problem, f"give at most {most}")
 
 
 @dataclass(frozen=True)
@@ -263,17 +267,18 @@ def sample_labels(
     n_bytes = 16 * int(np.prod(shape, dtype=object))
     check_memory("tokens", len(found), n_bytes, "label distributions in blocks", "give fewer tokens")
     blocks = np.empty(shape)
-    in_block = -(-n_samples // N_BLOCKS)
-    sampled = [_fill(blocks[:, i], task, s, rng, in_block, held_out) for i, s in enumerate(found)]
-    return SampledLabels(found, blocks, np.array(sampled, np.int64) * in_block * N_BLOCKS)
+    drawn = [_fill(blocks[:, i], task, s, rng, n_samples, held_out) for i, s in enumerate(found)]
+    return SampledLabels(found, blocks, np.array(drawn, np.int64))
 
 
-def _fill(rows: FloatArray, task: Task, token: int, rng: Any, in_block: int, held_out: bool) -> bool:
-    """Write a token's shares in every block, shape (20, d), and return whether they are sampled."""
+def _fill(rows: FloatArray, task: Task, token: int, rng: Any, n_samples: int, held_out: bool) -> int:
+    """Write a token's shares in every block, shape (20, d), and return how many sequences were drawn."""
     try:
         rows[:] = label_distribution(task, token, held_out=held_out)
     except TooManyEntriesError:
+        _check_drawn(task, n_samples, N_BLOCKS)
+        in_block = -(-n_samples // N_BLOCKS)
         for row in rows:
             row[:] = sample_label_distribution(task, token, rng, n_samples=in_block, held_out=held_out).shares
-        return True
-    return False
+        return in_block * N_BLOCKS
+    return 0
