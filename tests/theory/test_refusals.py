@@ -61,6 +61,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.token_label_counts([[0]], [0], 10**6),
         lambda: theory.token_label_matrix([[0]], [0], 10**6),
         lambda: theory.cooccurrence_matrix([[0]], 10**18),
+        lambda: theory.corpus_associations([[0, 1]], 4097),
         lambda: theory.expected_cooccurrence(
             Task(keys=[5], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10**6)
         ),
@@ -188,6 +189,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
     ],
     # The Transformer.
+    "vocab_size, d_k, d_f": [
+        lambda: OneLayerParameters.draw(10**7, d_k=1, d_f=1, init_rate=0.5, rng=np.random.default_rng(0))
+    ],
     "W_O": [lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],
     "targets": [lambda: theory.lemma3_flow(MODEL, TOKENS, TARGETS[:, :5])],
     "W_VO": [lambda: theory.paper_transformer_drive(MODEL.W_emb, 3, MODEL.W_emb, MODEL.W_O)],
