@@ -122,6 +122,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
         lambda: theory.corpus_geometry(DOCUMENTS, 10**15, [0]),
     ],
+    "candidates": [lambda: theory.nearest_tokens(DOCUMENTS, 10**15, 0, [1])],
     "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
     "x": [

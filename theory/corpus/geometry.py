@@ -137,7 +137,7 @@ def corpus_geometry(
     wanted = check_tokens("tokens", tokens, vocab_size)
     whole, *without = (
         _geometry(predictor, products, wanted)
-        for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS)
+        for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS, "tokens")
     )
     cosine, growth, apart = (jackknife(value, parts) for value, *parts in zip(whole, *without, strict=True))
     mean = jackknife(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
@@ -185,7 +185,7 @@ def nearest_tokens(
     (wanted,) = check_tokens("token", token, vocab_size)
     others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
     tokens = np.concatenate([[wanted], others])
-    (products,) = _products(sequences, vocab_size, tokens, predictor, 1)
+    (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
     order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
     if not order.size:
@@ -196,14 +196,14 @@ def nearest_tokens(
 
 
 def _products(
-    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int
+    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int, argument: str
 ) -> list[InnerProducts]:
     """Return inner products of the tokens' rows, and of the reference's, which is last."""
     if len(np.unique(tokens)) < len(tokens):
         raise InputError("tokens", tokens.tolist(), "repeats a token", "name each once")
     n = len(tokens) + 1
     needed = 48 * n_parts * n * (n + vocab_size // 8)
-    check_memory("tokens", len(tokens), needed, "predicting", "ask for fewer")
+    check_memory(argument, len(tokens), needed, "predicting", "ask for fewer")
     row_of, n_documents = np.full(vocab_size, -1), 0
     row_of[tokens] = np.arange(len(tokens))
 
