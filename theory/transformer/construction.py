@@ -106,7 +106,7 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Strength
     # After the window positions alone would climb by up to step·(L − q − 1) above the key.
     drop = step * (length - q)
     width = d + length + 4
-    v, u, count, seen = np.eye(width)[-4:]
+    v, u, count, seen = np.eye(4, width, d + length)
     W_emb = np.eye(d, width)
     anchors = list(task.reasoning_anchors)
     W_emb[anchors] = (W_emb[anchors] + v) / np.sqrt(2)
