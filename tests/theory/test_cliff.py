@@ -221,6 +221,10 @@ def test_the_forward_pass_is_that_of_causal_attention(record_error):
     tags = 3.0 / np.sqrt(2) * seen / np.arange(1, 10)
     record_error("eq. 43", np.abs(c.tags(sequences) - tags).max())
     np.testing.assert_allclose(c.tags(sequences), tags, atol=1e-14)
+    for scale in (1e-100, 1e100):
+        scaled = build_construction(task, tag_strength=scale)
+        np.testing.assert_allclose(scaled.tags(sequences) / scale, tags / 3, rtol=1e-14)
+        np.testing.assert_allclose(scaled.last_row(sequences), c.last_row(sequences), rtol=1e-12)
     memory = drawn(task, task.memory_anchors, 3, 20, rng)
     record_error("eq. 42", np.abs(c.tags(memory)).max())
     assert np.abs(c.tags(memory)).max() == 0

@@ -61,6 +61,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.token_label_counts([[0]], [0], 10**6),
         lambda: theory.token_label_matrix([[0]], [0], 10**6),
         lambda: theory.cooccurrence_matrix([[0]], 10**18),
+        lambda: theory.corpus_associations([[0, 1]], 4097),
         lambda: theory.expected_cooccurrence(
             Task(keys=[5], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10**6)
         ),
@@ -121,6 +122,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
         lambda: theory.corpus_geometry(DOCUMENTS, 10**15, [0]),
     ],
+    "candidates": [lambda: theory.nearest_tokens(DOCUMENTS, 10**15, 0, [1])],
     "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
     "x": [
@@ -188,6 +190,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
     ],
     # The Transformer.
+    "vocab_size, d_k, d_f": [
+        lambda: OneLayerParameters.draw(10**7, d_k=1, d_f=1, init_rate=0.5, rng=np.random.default_rng(0))
+    ],
     "W_O": [lambda: dataclasses.replace(MODEL, W_O=np.zeros((4, 6)))],
     "targets": [lambda: theory.lemma3_flow(MODEL, TOKENS, TARGETS[:, :5])],
     "W_VO": [lambda: theory.paper_transformer_drive(MODEL.W_emb, 3, MODEL.W_emb, MODEL.W_O)],
@@ -196,11 +201,15 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "shares": [lambda: theory.theorem_2_terms(np.eye(2), [0.5, 0.6], [0], [1])],
     "p": [
         lambda: theory.cliff_sequence(0.1, 9, 8, 2),
+        lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1),
         lambda: theory.mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2),
     ],
-    "q": [lambda: theory.cliff_step(0.1, 2, 2), lambda: theory.is_cliff([], 1, 1)],
+    "q": [
+        lambda: theory.cliff_step(0.1, 2, 2),
+        lambda: theory.is_cliff([], 1, 1),
+        lambda: theory.printed_conditions(2, 2),
+    ],
     "sequence": [lambda: theory.is_cliff(np.zeros((2, 9)), 1, 2)],
-    "length": [lambda: theory.printed_conditions(2, 2), lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1)],
     # Matrices of a corpus.
     "operator": [lambda: theory.as_matrix(theory.bigram_operator(theory.corpus_counts([[0, 1]], 4097)))],
     "n": [lambda: theory.top_singular(theory.bigram_operator(COUNTS), 4)],

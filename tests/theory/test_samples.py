@@ -133,6 +133,25 @@ def test_a_long_sequence_of_two_keys_is_reduced() -> None:
     )
 
 
+def test_too_many_samples_are_refused_by_the_number_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three sequences of 20 anchors and a key fit into each of 20 blocks."""
+    monkeypatch.setattr("theory.labels.sampled._MAX_DRAWN", 3 * 21)
+    rule = Mapping(range(1, 21), Expression("(key * a1 + a20) % 97"))
+    task = Task(keys=range(50, 90), n_anchors=20, length=21, vocab_size=97, mappings=[rule])
+    with pytest.raises(theory.InputError, match=r"^n_samples = 61: .*give at most 60"):
+        theory.sample_labels(task, [1], np.random.default_rng(0), n_samples=61)
+    assert theory.sample_labels(task, [1], np.random.default_rng(0), n_samples=60).n_samples == [60]
+
+
+def test_what_one_block_alone_defines_has_no_error() -> None:
+    """Not the error 0 of an exact value."""
+    blocks = np.tile([1.0, 0.0], (20, 1, 1))
+    blocks[3] = 0.5
+    labels = theory.SampledLabels((1,), blocks, np.array([40]))
+    found = labels.estimate(lambda m: [1.0, 1.0 if m.shares[0, 1] > 0 else np.nan])
+    np.testing.assert_array_equal([found.value, found.standard_error], [[1, 1], [0, np.nan]])
+
+
 @pytest.mark.statistical
 def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """120 draws: means without bias, and two standard errors hold the truth as often as Student's t says."""

@@ -83,6 +83,11 @@ def test_fit_finds_the_width_it_was_given(width: float) -> None:
     assert fit_width(task, anchors, np.stack([observed, observed])) == pytest.approx(width, rel=1e-3)
 
 
+def test_where_no_width_fits_it_is_a_bound() -> None:
+    for cosine, width in ((1.0, 50.0), (-1.0, 2.0)):
+        assert fit_width(Task.paper(), [11, 12], np.full((2, 2), cosine), bounds=(2.0, 50.0)) == width
+
+
 @given(st.floats(-3, 3), st.floats(0.1, 10))
 def test_exponent_of_a_power_law_is_found(exponent: float, factor: float) -> None:
     x = np.array([1.0, 2.0, 5.0, 10.0])

@@ -100,6 +100,12 @@ def test_a_function_is_kept_as_labels_up_to_a_limit(monkeypatch):
             theory.label_distribution(rule, 1)
 
 
+@pytest.mark.parametrize("rule", [Expression("key * key"), lambda key, _: key**2])
+def test_labels_beyond_32_bits_are_kept(rule):
+    task = Task(keys=[2**17], n_anchors=1, length=2, vocab_size=2**36, mappings=[Mapping([1], rule)])
+    assert task.label_range(task.mappings[0]) == range(2**34, 2**34 + 1)
+
+
 EMB_MLP = EmbMLPParameters.draw(300, d_m=100, d_f=400, init_rate=0.8, rng=np.random.default_rng(0))
 ONE_LAYER = OneLayerParameters.draw(200, d_k=40, d_f=90, init_rate=0.8, rng=np.random.default_rng(0))
 

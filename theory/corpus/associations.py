@@ -26,14 +26,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from theory.arrays import Float64, FloatArray
-from theory.checked import Positive, Size, checked
+from theory.checked import Between, Positive, Size, checked
 from theory.corpus.counts import corpus_counts
-from theory.corpus.operators import as_matrix, bigram_operator, context_operator
+from theory.corpus.operators import LARGEST_MATRIX, as_matrix, bigram_operator, context_operator
 from theory.corpus.sequences import as_lists
 from theory.errors import check_memory
 
@@ -72,7 +72,9 @@ class Associations:
 
 
 @checked
-def corpus_associations(sequences: Any, vocab_size: Size) -> Associations:
+def corpus_associations(
+    sequences: Any, vocab_size: Annotated[int, Between(1, LARGEST_MATRIX)]
+) -> Associations:
     """Return the directions in which the matrices of Im et al.'s model begin to grow on a corpus.
 
     Parameters

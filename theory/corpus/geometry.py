@@ -33,7 +33,7 @@ from theory.corpus.moments import Entries, InnerProducts, document_moments, inne
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
 from theory.display import Shown, spread
 from theory.errors import InputError, check_memory
-from theory.labels.sampled import N_BLOCKS, SampledValue
+from theory.labels.sampled import N_BLOCKS, SampledValue, jackknife
 from theory.shapes.cosines import off_diagonal
 
 CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
@@ -137,10 +137,10 @@ def corpus_geometry(
     wanted = check_tokens("tokens", tokens, vocab_size)
     whole, *without = (
         _geometry(predictor, products, wanted)
-        for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS)
+        for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS, "tokens")
     )
-    cosine, growth, apart = (_sampled(value, parts) for value, *parts in zip(whole, *without, strict=True))
-    mean = _sampled(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
+    cosine, growth, apart = (jackknife(value, parts) for value, *parts in zip(whole, *without, strict=True))
+    mean = jackknife(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
     # Estimated cosines may lie beyond ±1.
     shown = np.asarray(np.clip(cosine.value, -1.0, 1.0))
     return CorpusGeometry(
@@ -185,7 +185,7 @@ def nearest_tokens(
     (wanted,) = check_tokens("token", token, vocab_size)
     others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
     tokens = np.concatenate([[wanted], others])
-    (products,) = _products(sequences, vocab_size, tokens, predictor, 1)
+    (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
     order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
     if not order.size:
@@ -196,14 +196,14 @@ def nearest_tokens(
 
 
 def _products(
-    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int
+    sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int, argument: str
 ) -> list[InnerProducts]:
     """Return inner products of the tokens' rows, and of the reference's, which is last."""
     if len(np.unique(tokens)) < len(tokens):
         raise InputError("tokens", tokens.tolist(), "repeats a token", "name each once")
     n = len(tokens) + 1
     needed = 48 * n_parts * n * (n + vocab_size // 8)
-    check_memory("tokens", len(tokens), needed, "predicting", "ask for fewer")
+    check_memory(argument, len(tokens), needed, "predicting", "ask for fewer")
     row_of, n_documents = np.full(vocab_size, -1), 0
     row_of[tokens] = np.arange(len(tokens))
 
@@ -229,16 +229,6 @@ def _mean_of_pairs(cosines: FloatArray) -> FloatArray:
     pairs = off_diagonal(cosines)
     defined = pairs[np.isfinite(pairs)]
     return np.asarray(defined.mean() if defined.size else np.nan)
-
-
-def _sampled(value: FloatArray, replicates: list[FloatArray]) -> SampledValue:
-    """Return a value with the standard error that its values without each set of documents give it."""
-    without = np.array(replicates)
-    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
-    error = np.asarray(np.sqrt(squares * (len(without) - 1) / len(without)))
-    # What does not depend on the documents differs between the sets by rounding alone.
-    scale = np.abs(without).max(axis=0)
-    return SampledValue(value, np.where(error <= 1e-13 * scale, 0.0, error))
 
 
 def _pair_entries(

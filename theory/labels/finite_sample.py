@@ -63,7 +63,7 @@ def finite_sample_cosine(
         The size of a drawn data set with equal numbers per combination. None: every key and
         combination equally often, as in the enumerated Emb-MLP setting (k → ∞).
     held_out : bool, optional
-        True: a training set, without the held-out combinations. The sums above then run over the others.
+        True: a training set, of ``n_sequences`` without the held-out ones. The sums run over the others.
     """
     for argument, token in (("anchor", anchor), ("other", other)):
         if task.mapping_of(token) is None:

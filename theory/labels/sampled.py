@@ -76,10 +76,7 @@ def sample_label_distribution(
         If the token lies outside the vocabulary or never occurs in this role, or the draw is too large.
     """
     drawn = _Draw(task, rng, held_out)
-    if n_samples * (task.n_anchors + 1) > _MAX_DRAWN:
-        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
-        remedy = f"give at most {_MAX_DRAWN // (task.n_anchors + 1)}"
-        raise InputError("n_samples", n_samples, problem, remedy)
+    _check_drawn(task, n_samples)
     roles: tuple[Role, ...] = ("anchor", "key", "noise") if role == "any" else (role,)
     ratios = np.array([token_ratio(task, token, role=r, held_out=held_out) for r in roles])
     if not ratios.any():
@@ -89,6 +86,13 @@ def sample_label_distribution(
         counts += np.bincount(drawn.labels(token, each, int(n)), minlength=task.vocab_size)
     smoothed = (counts + 0.5) / (n_samples + 1)
     return SampledDistribution(counts / n_samples, np.sqrt(smoothed * (1 - smoothed) / n_samples), n_samples)
+
+
+def _check_drawn(task: Task, n_samples: int, n_blocks: int = 1) -> None:
+    most = n_blocks * (_MAX_DRAWN // (task.n_anchors + 1))
+    if n_samples > most:
+        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
+        raise InputError("n_samples", n_samples, problem, f"give at most {most}")
 
 
 @dataclass(frozen=True)
@@ -174,10 +178,25 @@ class LabelMoments:
 
 @dataclass(frozen=True)
 class SampledValue:
-    """An estimate and its standard error, two arrays of one shape; the error of an exact entry is 0."""
+    """An estimate and its standard error, two arrays of one shape.
+
+    The error of an exact entry is 0; NaN where an estimate from a part of the data is undefined.
+    """
 
     value: Float64[FloatArray, "*shape"]
     standard_error: Float64[FloatArray, "*shape"]
+
+
+def jackknife(value: npt.ArrayLike, left_out: Sequence[npt.ArrayLike], least: float = 0) -> SampledValue:
+    """Return a value with the standard error that its values without each block of the data give it.
+
+    Where these differ by rounding alone, beside their size or ``least``, the error is 0.
+    """
+    without = np.array(left_out, dtype=np.float64)
+    squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
+    error = np.sqrt(squares * (len(without) - 1) / len(without))
+    scale = np.maximum(least, np.abs(without).max(axis=0))
+    return SampledValue(np.asarray(value, np.float64), np.where(error <= _ROUNDING * scale, 0.0, error))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +231,7 @@ class SampledLabels:
 
     def estimate(self, statistic: Callable[[LabelMoments], npt.ArrayLike]) -> SampledValue:
         """Return a statistic of the estimates with its standard error, by the jackknife over blocks."""
-        replicates = np.array([statistic(moments) for moments in self.left_out], dtype=np.float64)
-        spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
-        error = np.sqrt(spread * (N_BLOCKS - 1) / N_BLOCKS)
-        value = np.asarray(statistic(self.moments), dtype=np.float64)
-        # What does not depend on the draws differs between the blocks by rounding alone.
-        return SampledValue(value, np.where(error > _ROUNDING * np.maximum(1, np.abs(value)), error, 0.0))
+        return jackknife(statistic(self.moments), [statistic(moments) for moments in self.left_out], least=1)
 
     def _moments(self, shares: FloatArray, n_samples: npt.NDArray[np.int64]) -> LabelMoments:
         inner = shares @ shares.T
@@ -253,17 +267,18 @@ def sample_labels(
     n_bytes = 16 * int(np.prod(shape, dtype=object))
     check_memory("tokens", len(found), n_bytes, "label distributions in blocks", "give fewer tokens")
     blocks = np.empty(shape)
-    in_block = -(-n_samples // N_BLOCKS)
-    sampled = [_fill(blocks[:, i], task, s, rng, in_block, held_out) for i, s in enumerate(found)]
-    return SampledLabels(found, blocks, np.array(sampled, np.int64) * in_block * N_BLOCKS)
+    drawn = [_fill(blocks[:, i], task, s, rng, n_samples, held_out) for i, s in enumerate(found)]
+    return SampledLabels(found, blocks, np.array(drawn, np.int64))
 
 
-def _fill(rows: FloatArray, task: Task, token: int, rng: Any, in_block: int, held_out: bool) -> bool:
-    """Write a token's shares in every block, shape (20, d), and return whether they are sampled."""
+def _fill(rows: FloatArray, task: Task, token: int, rng: Any, n_samples: int, held_out: bool) -> int:
+    """Write a token's shares in every block, shape (20, d), and return how many sequences were drawn."""
     try:
         rows[:] = label_distribution(task, token, held_out=held_out)
     except TooManyEntriesError:
+        _check_drawn(task, n_samples, N_BLOCKS)
+        in_block = -(-n_samples // N_BLOCKS)
         for row in rows:
             row[:] = sample_label_distribution(task, token, rng, n_samples=in_block, held_out=held_out).shares
-        return True
-    return False
+        return in_block * N_BLOCKS
+    return 0

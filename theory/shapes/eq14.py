@@ -108,4 +108,5 @@ def fit_width(
     best = int(np.argmin([misfit(x) for x in grid]))
     interval = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     result = minimize_scalar(misfit, bounds=interval, method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(result.x))
+    # That method tries neither end of its interval.
+    return min((*bounds, float(np.exp(result.x))), key=lambda width: misfit(float(np.log(width))))

@@ -107,11 +107,10 @@ class Domain:
         return times
 
     def frequency(self, selection: Selection) -> Fraction:
-        """Return how often a combination counts on average, each having the weight N_A^-q."""
-        share = Fraction(1)
-        if selection.anchor is not None:
-            share = Fraction(1 if selection.slot is not None else self.n_anchors, len(self.anchors))
-        return share - Fraction(sum(selection.times(c) for c in selection.held_out), self.n_combinations)
+        """Return how often a combination counts on average, where none is held out: tables hold none out."""
+        if selection.anchor is None:
+            return Fraction(1)
+        return Fraction(1 if selection.slot is not None else self.n_anchors, len(self.anchors))
 
     def totals(self, shifts: Shifts) -> IntArray:
         """Return T of every combination, shape (N_A^q,)."""

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.arrays import FloatArray, IntArray
 from theory.task.domain import Domain, Selection
@@ -96,7 +95,7 @@ class Deterministic(Rule):
 
     is_table: ClassVar[bool] = False
 
-    def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
+    def labels(self, domain: Domain) -> IntArray:
         """Return the label of every key and combination, shape (N_Z, N_A^q); read-only."""
         return _labels(self, domain)
 
@@ -123,7 +122,7 @@ class Deterministic(Rule):
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""
-        return one_hot(self.labels(domain).astype(np.int64), domain.vocab_size)
+        return one_hot(self.labels(domain), domain.vocab_size)
 
     def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
         """Return E[c_a c_b F] with F = (1 − Σ_i (share of keys with label i)²) / k."""
@@ -153,11 +152,11 @@ def one_hot(labels: IntArray, size: int) -> FloatArray:
 
 
 @functools.lru_cache(maxsize=4)
-def _labels(rule: Deterministic, domain: Domain) -> npt.NDArray[np.int32]:
+def _labels(rule: Deterministic, domain: Domain) -> IntArray:
     domain.check_enumerable()
     combinations = domain.combinations()
     n_rows = max(1, 2**18 // len(combinations))
-    labels = np.empty((len(domain.keys), len(combinations)), np.int32)
+    labels = np.empty((len(domain.keys), len(combinations)), np.int64)
     for first in range(0, len(domain.keys), n_rows):
         keys = np.array(domain.keys[first : first + n_rows])
         repeated = np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from theory.checked import checked
 from theory.display import html_table, ranges
 from theory.errors import InputError, in_file
-from theory.reading import PathLike, as_path
+from theory.reading import PathLike, as_path, load_toml, parse_toml
 from theory.task.domain import Combination, Domain
 from theory.task.mapping import Mapping, distinct_integers
 from theory.task.rules.additive import Additive, Sum
 from theory.task.rules.tables import Lookup
-from theory.task.toml import dump_toml, mapping_to_dict, read_toml, task_arguments, tokens_to_toml
+from theory.task.toml import dump_toml, mapping_to_dict, task_arguments, tokens_to_toml
 
 __all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
 MOST_ANCHORS = 100_000
@@ -120,12 +119,11 @@ class Task:
     def from_toml(cls, source: PathLike) -> Task:
         """Read a task from a TOML file (a path, or a string that ends in ".toml") or from TOML text."""
         # No line of TOML ends so outside of quotes.
-        is_name = isinstance(source, str) and source.endswith(".toml") and "\n" not in source
-        if not is_name and not isinstance(source, os.PathLike):
-            return task_from_dict(read_toml(source))
+        if isinstance(source, str) and not (source.endswith(".toml") and "\n" not in source):
+            return task_from_dict(parse_toml(source))
         path = as_path("source", source)
         with in_file(path):
-            return task_from_dict(read_toml(path))
+            return task_from_dict(load_toml(path))
 
     def to_toml(self) -> str:
         """Return the task as TOML text; ``Task.from_toml`` gives an equal task back."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import tomli_w
@@ -11,7 +10,6 @@ import tomli_w
 from theory.checked import MOST_ITEMS
 from theory.errors import InputError, unknown_key
 from theory.reading import load_toml as load_toml
-from theory.reading import parse_toml
 from theory.task.mapping import Mapping
 from theory.task.rule import RULES, Rule
 
@@ -20,15 +18,6 @@ _SHORT = ("reasoning_anchors", "memory_anchors")
 TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
 MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
 _RANGE = re.compile(r" *(-?[0-9]{1,18}) *\.\. *(-?[0-9]{1,18}) *")
-
-
-def read_toml(source: str | Path) -> dict[str, Any]:
-    """Read a TOML file (a ``Path``) or TOML text (a ``str``)."""
-    if isinstance(source, Path):
-        return load_toml(source)
-    if isinstance(source, str):
-        return parse_toml(source)
-    raise InputError("source", source, "neither a path nor text", "give a Path, or a task as TOML text")
 
 
 def dump_toml(data: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from theory.arrays import Float64, FloatArray
 from theory.checked import Size, checked
-from theory.errors import InputError
+from theory.transformer.cliff import check_window
 
 
 @checked
@@ -37,7 +37,7 @@ def printed_logits(
     strength, alignment : float
         s = λ̃² μ and t = ‖w_a‖ cos(v, w_a)/λ̃.
     """
-    _check(length, p + q - 1)
+    check_window(length, p, q)
     j = np.arange(1, length + 1)
     seen = np.clip(j - p, 0, q)
     own = np.where((j > p) & (j <= p + q), j * alignment, 0.0)
@@ -79,7 +79,7 @@ def printed_conditions(length: Size, q: Size) -> PrintedConditions:
     (45) and (46) bound the same expression, from above by C_M and from below by C_m. C_m is the larger one
     except at q = 1 and L = 2 or 3, so that the two contradict one another.
     """
-    _check(length, q)
+    check_window(length, 1, q)
     angle = np.pi / length
     half, slope = (1 - np.cos(angle)) / 2, 3 / 2 * np.sin(angle)
     phase = np.arctan(3 * np.sin(angle) / (1 - np.cos(angle)))
@@ -108,7 +108,7 @@ def printed_violation(length: Size, q: Size) -> float:
         τ; 0 only at L = q + 1, where p = 1 is the only key position, and at L = 3, q = 1. The position before
         p = 1 is taken to be that of the half circle, l_0 = −1.
     """
-    _check(length, q)
+    check_window(length, 1, q)
     angle, rows, limits = np.pi / length, [], []
     for p in range(1, length - q + 1):
         top, below = -np.cos(p * angle), -np.cos((p - 1) * angle)
@@ -141,7 +141,7 @@ def linear_plateau(length: Size, q: Size) -> float:
     float
         τ. A value above 1 means that the plateau is rougher than the step.
     """
-    _check(length, q)
+    check_window(length, 1, q)
     falls, ups = [], []
     for p in range(1, length - q + 1):
         logits = [_linear_logit(i, p, q, length) for i in range(1, length + 1)]
@@ -171,8 +171,3 @@ def _least(A: FloatArray, b: FloatArray, bounds: list[tuple[float | None, float 
     if solved.fun is None:
         raise RuntimeError(f"the linear programme failed: {solved.message}")
     return float(solved.fun)
-
-
-def _check(length: int, q: int) -> None:
-    if length < q + 1:
-        raise InputError("length", length, "no place for key and anchors", f"give at least {q + 1}")

@@ -24,7 +24,7 @@ def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatAr
     It climbs by δ = ``cliff_step(mass, length, q)``, or by 1 where that is 0, to 0 at p, stays there up to
     p+q, and is −pδ after, δ below its first entry.
     """
-    _check_window(length, p, q)
+    check_window(length, p, q)
     step = cliff_step(mass, length, q) or 1.0
     position = np.arange(1, length + 1)
     return np.where(position <= p, step * (position - p), np.where(position <= p + q, 0.0, -step * p))
@@ -46,7 +46,7 @@ def cliff_step(mass: Share, length: Size, q: int) -> float:
     length, q : int
         L and q, L at least q + 1.
     """
-    _check_window(length, 1, q)
+    check_window(length, 1, q)
     outside = length - q - 1
     return max(0.0, math.log(outside / (q + 1)) - math.log(mass)) if outside else 0.0
 
@@ -78,7 +78,7 @@ def is_cliff(
         How far rounding may take a logit from where it should be.
     """
     values = np.asarray(sequence, dtype=np.float64)
-    _check_window(len(values), p, q)
+    check_window(len(values), p, q)
     top, slack = values[p - 1], plateau_tolerance
     window, after, rises = values[p : p + q], values[p + q :], np.diff(values[:p])
     if step is not None:
@@ -110,7 +110,7 @@ def mass_outside(
         problem = f"not one position for each row of {values.shape}"
         raise InputError("p", first.shape, problem, "give one for each row")
     for position in (first.min(), first.max()):
-        _check_window(values.shape[-1], int(position), q)
+        check_window(values.shape[-1], int(position), q)
     position = np.arange(1, values.shape[-1] + 1)
     outside = (position < first[..., None]) | (position > first[..., None] + q)
     # Divided once, after the sums: a softmax would round every weight first.
@@ -118,9 +118,10 @@ def mass_outside(
     return np.asarray((weights * outside).sum(axis=-1) / weights.sum(axis=-1), dtype=np.float64)
 
 
-def _check_window(length: int, p: int, q: int) -> None:
+def check_window(length: int, p: int, q: int) -> None:
+    """Refuse a key or anchors for which a sequence has no place."""
     if not 1 <= q < length:
         problem = f"not a number of anchors beside the key in {length} positions"
-        raise InputError("q", q, problem, "give at least 1, and fewer than positions")
+        raise InputError("q", q, problem, "give at least 1, and q + 1 positions or more")
     if not 1 <= p <= length - q:
         raise InputError("p", p, f"not a key position of a sequence of {length}", f"give 1..{length - q}")

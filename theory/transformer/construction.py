@@ -14,16 +14,18 @@ read-out can give a plateau, because the tag falls as 1/i. Assumptions 2 and 3 h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.checked import Positive, Share, check_tokens, checked
+from theory.checked import Between, Share, check_tokens, checked
 from theory.errors import InputError
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
 
+Strength = Annotated[float, Between(1e-100, 1e100)]
 _SATURATION = 20.0  # tanh(20) differs from 1 by less than a unit in the last place of float64
 
 
@@ -68,9 +70,7 @@ class Construction:
 
     def tags(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
         """Return what the first attention adds along u (41)-(43), shape (n, L): zero without the mapping."""
-        direction = self.W_V.sum(axis=0)  # every row of W_V is a multiple of u
-        direction = direction / np.linalg.norm(direction)
-        return np.asarray(self.first_attention(sequences) @ direction)
+        return self.first_attention(sequences)[..., -3]
 
     def last_row(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
         """Return the logits of the second attention's last row, shape (n, L)."""
@@ -81,7 +81,7 @@ class Construction:
 
 
 @checked
-def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive = 1.0) -> Construction:
+def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Strength = 1.0) -> Construction:
     r"""Return the construction for a task: a cliff (Definition 3) for every key position, without training.
 
     With :math:`x = e^{-\delta}` the mass outside the window is :math:`S/(q+1+S)`,
@@ -96,7 +96,7 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive
         The softmax mass allowed outside the window of a reasoning sequence, whatever p is; it fixes the
         step by ``cliff_step``.
     tag_strength : float, optional
-        μ, the singular value of the first attention's W_V; any positive number does.
+        μ, the singular value of the first attention's W_V; it makes no difference to the cliff.
     """
     if not task.reasoning_anchors:
         raise InputError("task", [m.name for m in task.mappings], "no reasoning anchors", "give some")
@@ -106,7 +106,7 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Positive
     # After the window positions alone would climb by up to step·(L − q − 1) above the key.
     drop = step * (length - q)
     width = d + length + 4
-    v, u, count, seen = np.eye(width)[-4:]
+    v, u, count, seen = np.eye(4, width, d + length)
     W_emb = np.eye(d, width)
     anchors = list(task.reasoning_anchors)
     W_emb[anchors] = (W_emb[anchors] + v) / np.sqrt(2)

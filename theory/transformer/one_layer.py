@@ -69,7 +69,8 @@ class OneLayerParameters:
         sizes = {"d": vocab_size, "k": d_k, "f": d_f}
         shapes = [tuple(sizes[letter] for letter in letters) for letters in _SHAPES.values()]
         numbers = sum(rows * columns for rows, columns in shapes)
-        check_memory("d_k, d_f", (d_k, d_f), 8 * numbers, "the draw", "give a narrower model")
+        given = "vocab_size, d_k, d_f", (vocab_size, d_k, d_f)
+        check_memory(*given, 8 * numbers, "the draw", "give a smaller model")
         return cls(*(float(shape[0]) ** -init_rate * rng.standard_normal(shape) for shape in shapes))
 
 

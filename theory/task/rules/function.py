@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from theory.arrays import IntArray
 from theory.checked import as_integer
@@ -139,7 +138,7 @@ class Function(Deterministic, in_files=False):
         """Return the range of the labels; the whole vocabulary where they are too many to compute."""
         return range(domain.vocab_size) if domain.n_entries > MAX_CALLS else super().label_range(domain)
 
-    def labels(self, domain: Domain) -> npt.NDArray[np.int32]:
+    def labels(self, domain: Domain) -> IntArray:
         """Return all labels, or refuse more than a million calls."""
         if domain.n_entries > MAX_CALLS:
             problem = f"a label distribution needs more than {MAX_CALLS} calls"
