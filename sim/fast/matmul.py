@@ -47,6 +47,8 @@ class RouteReport:
 @checked
 def matmul_route(route: Route) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
+    if route != "default" and _SETTINGS is None:
+        raise InputError("route", route, f"torch {torch.__version__} has one product", 'take "default"')
     return nullcontext() if route == "default" else _precision("bf16")
 
 
