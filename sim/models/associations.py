@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from theory import InputError
 from theory.arrays import ArrayLike, Integer
 from theory.checked import Positive, Size, check_tokens, checked
+from theory.errors import check_memory
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,13 @@ def train_associations(
     Raises
     ------
     InputError
-        If the sequences are not such an array, or a token is outside the vocabulary.
+        If the sequences are not such an array, a token is outside the vocabulary, or memory is short.
     """
     shape = np.shape(sequences)
     if shape[1] < 2:
         raise InputError("sequences", shape, "no token has a successor", "give (n, T + 1), T >= 1")
+    needed = 16 * (n_layers + 1) * vocab_size * (vocab_size + math.prod(shape))
+    check_memory("vocab_size", vocab_size, needed, "training", "give fewer words or sequences")
     tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
     model = AssociationModel.zero(vocab_size, n_layers, shape[1] - 1)
     for _ in range(steps):

@@ -127,4 +127,5 @@ def _evaluation_seconds(trainer: Trainer) -> float:
     start = time.perf_counter()
     trainer.evaluate()
     seconds = time.perf_counter() - start
-    return seconds * trainer.training.evaluations_per_epoch / trainer.training.evaluate_every
+    times = min(trainer.training.evaluations_per_epoch, trainer.steps_per_epoch)
+    return seconds * times / trainer.training.evaluate_every

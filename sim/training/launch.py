@@ -65,7 +65,8 @@ def train(
     Raises
     ------
     InputError
-        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had.
+        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had;
+        once all are trained, if one diverged.
     UnfinishedRunsError
         If a worker process was killed; the other runs are trained to their end first.
     KeyboardInterrupt
@@ -103,7 +104,7 @@ def train_members(
     Raises
     ------
     InputError, UnfinishedRunsError, KeyboardInterrupt
-        As in ``train``. A member that diverges raises nothing: its folder says so.
+        As in ``train``, but a member that diverges raises nothing: its folder says so.
     """
     how = replace(execution or Execution(), **options)
     check_machine(how)
