@@ -28,17 +28,6 @@ class AssociationModel:
     position: Tensor
     """p_l, shape (n_layers, T): what is added to the logit of a position r places back is its entry r."""
 
-    @classmethod
-    def zero(cls, vocab_size: int, n_layers: int, length: int) -> AssociationModel:
-        """Return the model before training."""
-        V = vocab_size
-        shapes = (V, V), (n_layers, V, V), (n_layers, V, V), (n_layers, length)
-        return cls(*(torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes))
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        """Return all of them."""
-        return self.output, self.value, self.attention, self.position
-
     def loss(self, tokens: Tensor) -> Tensor:
         """Return the next-token loss averaged over all positions, tokens of shape (n, T + 1)."""
         length = tokens.shape[1] - 1
@@ -78,10 +67,13 @@ def train_associations(
     needed = 16 * (n_layers + 1) * vocab_size * (vocab_size + math.prod(shape))
     check_memory("vocab_size", vocab_size, needed, "training", "give fewer words or sequences")
     tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
-    model = AssociationModel.zero(vocab_size, n_layers, shape[1] - 1)
+    square, stack = (vocab_size, vocab_size), (n_layers, vocab_size, vocab_size)
+    shapes = square, stack, stack, (n_layers, shape[1] - 1)
+    tensors = [torch.zeros(each, dtype=torch.float64, requires_grad=True) for each in shapes]
+    model = AssociationModel(*tensors)
     for _ in range(steps):
-        gradients = torch.autograd.grad(model.loss(tokens), model.tensors())
+        gradients = torch.autograd.grad(model.loss(tokens), tensors)
         with torch.no_grad():
-            for tensor, gradient in zip(model.tensors(), gradients, strict=True):
+            for tensor, gradient in zip(tensors, gradients, strict=True):
                 tensor -= rate * gradient
     return model

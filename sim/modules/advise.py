@@ -99,11 +99,7 @@ class Advice(Shown):
         """Return plain data."""
         keys = "name", "epsilon", "lost", "epsilon_of_one_percent"
         norms = [dict(zip(keys, norm, strict=True)) for norm in self.norms]
-        return vars(self) | {
-            "scales": [vars(s) for s in self.scales],
-            "norms": norms,
-            "notes": list(self.notes),
-        }
+        return vars(self) | {"scales": [vars(s) for s in self.scales], "norms": norms}
 
     def __str__(self) -> str:
         return "\n".join([super().__str__(), "", *(f"- {line}" for line in self.lines()), "", self.code])

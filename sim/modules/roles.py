@@ -70,9 +70,8 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
     roles: dict[int, Role] = {}
     for owner in module.modules():
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
-            tied = tuple(names[id(parameter)])
-            wanted = next((given[name] for name in tied if name in given), None)
-            role = _role(tied, local, parameter, owner, wanted)
+            wanted = next((given[name] for name in names[id(parameter)] if name in given), None)
+            role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted)
             known = roles.get(id(parameter))
             if known is None or _PREFERRED.index(role.kind) < _PREFERRED.index(known.kind):
                 roles[id(parameter)] = role

@@ -108,9 +108,10 @@ class Own(nn.Module):
 @pytest.mark.parametrize("fan_in", [None, {"*.V": 7}])
 def test_the_lines_keep_matrices_of_unknown_kinds_and_no_others(fan_in: dict[str, int] | None) -> None:
     """In several places, beside a map of the same name, and with two names; what was given is given again."""
-    model = nn.ModuleDict({"rows": nn.ModuleList(Own(nn.Linear(30, 40)) for _ in range(2))})
-    model["other"] = Own(Own(nn.Linear(30, 40)))
-    model["other"].part.weight = model["other"].weight
+    inner, *rows = (Own(nn.Linear(30, 40)) for _ in range(3))
+    outer = Own(inner)
+    inner.weight = outer.weight
+    model = nn.ModuleDict({"rows": nn.ModuleList(rows), "other": outer})
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     advice = sim.advise(model, 0.7, fan_in=fan_in, code="model = given")
     exec(advice.code, {"given": model})
