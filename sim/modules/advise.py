@@ -129,8 +129,8 @@ def advise(
     is_module = isinstance(model, nn.Module)
     module = model if is_module else module_of(model)
     if code is None:
-        made = _FROM_CONFIG.format(kind=type(module).__name__, path=str(model))
-        code = "model = ...  # your module" if is_module else made
+        kind = type(module).__name__
+        code = "model = ...  # your module" if is_module else _FROM_CONFIG.format(kind=kind, path=str(model))
     roles = roles_of(module, fan_in)
     groups: dict[Any, list[Role]] = {}
     for role in roles:
