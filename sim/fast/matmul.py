@@ -125,8 +125,7 @@ def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
     backend: Any = torch.backends.mkldnn
     if _SETTINGS is not None and backend.is_available():
         routes.append("bf16-named")
-    gflops: dict[str, float] = {}
-    error: dict[str, float] = {}
+    gflops, error = dict[str, float](), dict[str, float]()
     for route in routes:
         with matmul_route(route):
             gflops[route], error[route] = _measure(batch, widths)

@@ -232,7 +232,8 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     stds = [s.std for s in scales if s.kind == "embedding" and s.std is not None]
     if not stds:
         return []
-    variance = sum(std**2 for std in stds[:2])
+    # Positions are added to words; a table of another width, as that of attention's biases, is not.
+    variance = sum(std**2 for std in stds[:2] if std == stds[0])
     norms = {}
     for part in module.modules():
         name = type(part).__name__

@@ -93,6 +93,9 @@ def test_every_column_is_its_own_number() -> None:
     assert (name, epsilon) == ("LayerNorm", 1e-5)
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
     assert 1 - math.sqrt(v / (v + enough)) == pytest.approx(0.01)
+    narrow = [nn.Embedding(50, 32), nn.Embedding(20, 4), nn.LayerNorm(32)]
+    ((_, _, lost, _),) = sim.advise(nn.Sequential(*narrow), 0.8).norms
+    assert lost == pytest.approx(1 - math.sqrt(v / (v + 2e-5)))
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
