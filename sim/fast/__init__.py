@@ -28,9 +28,10 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
     It takes parameters, tokens (M, B, L) and labels (M, B), which come behind the last tokens.
     """
     model = model_of(section)
-    if not model.twin:
+    name = vars(type(model)).get("twin")  # One that is inherited has the gradients of another model.
+    if not name:
         return model.losses_and_gradients
-    twin = pkgutil.resolve_name(model.twin)
+    twin = pkgutil.resolve_name(name)
 
     @torch.no_grad()
     def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:

@@ -47,6 +47,8 @@ class RouteReport:
 @checked
 def matmul_route(route: Route) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
+    if route != "default" and _SETTINGS is None:
+        raise InputError("route", route, f"torch {torch.__version__} has one product", 'take "default"')
     return nullcontext() if route == "default" else _precision("bf16")
 
 
@@ -123,8 +125,7 @@ def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
     backend: Any = torch.backends.mkldnn
     if _SETTINGS is not None and backend.is_available():
         routes.append("bf16-named")
-    gflops: dict[str, float] = {}
-    error: dict[str, float] = {}
+    gflops, error = dict[str, float](), dict[str, float]()
     for route in routes:
         with matmul_route(route):
             gflops[route], error[route] = _measure(batch, widths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from theory import InputError
 from theory.arrays import ArrayLike, Integer
 from theory.checked import Positive, Size, check_tokens, checked
+from theory.errors import check_memory
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,6 @@ class AssociationModel:
     """W_l, shape (n_layers, V, V)."""
     position: Tensor
     """p_l, shape (n_layers, T): what is added to the logit of a position r places back is its entry r."""
-
-    @classmethod
-    def zero(cls, vocab_size: int, n_layers: int, length: int) -> AssociationModel:
-        """Return the model before training."""
-        V = vocab_size
-        shapes = (V, V), (n_layers, V, V), (n_layers, V, V), (n_layers, length)
-        return cls(*(torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes))
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        """Return all of them."""
-        return self.output, self.value, self.attention, self.position
 
     def loss(self, tokens: Tensor) -> Tensor:
         """Return the next-token loss averaged over all positions, tokens of shape (n, T + 1)."""
@@ -68,16 +59,21 @@ def train_associations(
     Raises
     ------
     InputError
-        If the sequences are not such an array, or a token is outside the vocabulary.
+        If the sequences are not such an array, a token is outside the vocabulary, or memory is short.
     """
     shape = np.shape(sequences)
     if shape[1] < 2:
         raise InputError("sequences", shape, "no token has a successor", "give (n, T + 1), T >= 1")
+    needed = 16 * (n_layers + 1) * vocab_size * (vocab_size + math.prod(shape))
+    check_memory("vocab_size", vocab_size, needed, "training", "give fewer words or sequences")
     tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
-    model = AssociationModel.zero(vocab_size, n_layers, shape[1] - 1)
+    square, stack = (vocab_size, vocab_size), (n_layers, vocab_size, vocab_size)
+    shapes = square, stack, stack, (n_layers, shape[1] - 1)
+    tensors = [torch.zeros(each, dtype=torch.float64, requires_grad=True) for each in shapes]
+    model = AssociationModel(*tensors)
     for _ in range(steps):
-        gradients = torch.autograd.grad(model.loss(tokens), model.tensors())
+        gradients = torch.autograd.grad(model.loss(tokens), tensors)
         with torch.no_grad():
-            for tensor, gradient in zip(model.tensors(), gradients, strict=True):
+            for tensor, gradient in zip(tensors, gradients, strict=True):
                 tensor -= rate * gradient
     return model

@@ -72,8 +72,8 @@ def layer_matrices(
 class Model(ABC, Generic[SectionT]):
     """A model without its parameters: its settings are in ``section``.
 
-    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients, unless it has a
-    ``twin``.
+    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients, unless its own class
+    names a ``twin``.
     """
 
     twin: ClassVar[str] = ""
@@ -165,7 +165,8 @@ def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
     if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
         problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
         raise InputError("tokens", tuple(tokens.shape), problem, remedy)
-    smallest, largest = int(tokens.min()), int(tokens.max())
+    # Below 0, text is padded behind its first token.
+    smallest, largest = int((tokens[..., :1] if model.reads_text else tokens).min()), int(tokens.max())
     if smallest < 0 or largest >= vocab_size:
         problem = f"outside the vocabulary 0..{vocab_size - 1}"
         wrong = smallest if smallest < 0 else largest

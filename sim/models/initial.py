@@ -110,7 +110,7 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
 
 
 def _exchanged(member: MemberConfig, rows: Tensor) -> Tensor:
-    """Return rows with those of each mapping's anchors exchanged in one cycle: no anchor keeps its own."""
+    """Return rows with those of each mapping's anchors exchanged in one cycle; one alone keeps its own."""
     found, generator = rows.clone(), torch_stream(member.seed, "init/exchange")
     for mapping in member.build_task().mappings:
         anchors = torch.tensor(mapping.anchors)

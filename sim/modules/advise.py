@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -100,11 +99,7 @@ class Advice(Shown):
         """Return plain data."""
         keys = "name", "epsilon", "lost", "epsilon_of_one_percent"
         norms = [dict(zip(keys, norm, strict=True)) for norm in self.norms]
-        return vars(self) | {
-            "scales": [vars(s) for s in self.scales],
-            "norms": norms,
-            "notes": list(self.notes),
-        }
+        return vars(self) | {"scales": [vars(s) for s in self.scales], "norms": norms}
 
     def __str__(self) -> str:
         return "\n".join([super().__str__(), "", *(f"- {line}" for line in self.lines()), "", self.code])
@@ -134,30 +129,32 @@ def advise(
     is_module = isinstance(model, nn.Module)
     module = model if is_module else module_of(model)
     if code is None:
-        code = "model = ...  # your module" if is_module else _FROM_CONFIG.format(path=str(model))
+        kind = type(module).__name__
+        code = "model = ...  # your module" if is_module else _FROM_CONFIG.format(kind=kind, path=str(model))
     roles = roles_of(module, fan_in)
     groups: dict[Any, list[Role]] = {}
     for role in roles:
         if role.tensor.ndim > 1 and role.kind != "bias":
             tied = len(role.names) > 1
-            key = (type(role.owner), role.name.rsplit(".", 2)[-2:], role.kind, role.shape, tied)
-            groups.setdefault(repr(key), []).append(role)
+            alike = role.name.rsplit(".", 2)[-2:], role.kind, role.shape, role.fan_in, tied
+            groups.setdefault(repr((type(role.owner), alike)), []).append(role)
     rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
     is_tied = any(role.kind == "embedding" and len(role.names) > 1 for role in roles)
     # What maps the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
     to_words = [r for r in roles if r.kind == "matrix" and rows and r.shape[0] == max(rows) and not is_tied]
     scales = tuple(_scale(module, group, rate, group[0] in to_words[-1:]) for group in groups.values())
-    unknown = [re.sub(r"\.\d+\.", ".*.", s.names[0]) for s in scales if s.kind == "unknown"]
-    given = f", keep={unknown!r}" if unknown else ""
+    unknown = [role.name for role in roles if role.kind == "unknown" and role.tensor.ndim > 1]
+    given = f", fan_in={dict(fan_in)!r}" if fan_in else ""
+    given += f", keep={unknown!r}" if unknown else ""
     lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
     n_parameters = sum(role.tensor.numel() for role in roles)
     notes = tuple(_notes(rate, scales, n_parameters))
     return Advice(rate, n_parameters, scales, tuple(_norms(module, scales)), notes, lines)
 
 
-_FROM_CONFIG = """from transformers import AutoConfig, AutoModelForCausalLM
+_FROM_CONFIG = """from transformers import AutoConfig, {kind}
 
-model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained({path!r}))"""
+model = {kind}(AutoConfig.from_pretrained({path!r}))"""
 
 
 def module_of(config: Any) -> nn.Module:
@@ -235,7 +232,8 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     stds = [s.std for s in scales if s.kind == "embedding" and s.std is not None]
     if not stds:
         return []
-    variance = sum(std**2 for std in stds[:2])
+    # Positions are added to words; a table of another width, as that of attention's biases, is not.
+    variance = sum(std**2 for std in stds[:2] if std == stds[0])
     norms = {}
     for part in module.modules():
         name = type(part).__name__

@@ -68,10 +68,10 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
             raise InputError("fan_in", value, "out of range", "give 1 or more")
         given |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
     roles: dict[int, Role] = {}
-    for prefix, owner in module.named_modules():
+    for owner in module.modules():
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
-            full = f"{prefix}.{local}" if prefix else local
-            role = _role(tuple(names[id(parameter)]), local, parameter, owner, given.get(full))
+            wanted = next((given[name] for name in names[id(parameter)] if name in given), None)
+            role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted)
             known = roles.get(id(parameter))
             if known is None or _PREFERRED.index(role.kind) < _PREFERRED.index(known.kind):
                 roles[id(parameter)] = role

@@ -78,8 +78,7 @@ def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
 
 def steps_of_runs(runs: Sequence[Remaining]) -> int:
     """Return how many steps runs still take, all together."""
-    sizes: dict[str, int] = {}
-    n_steps = 0
+    sizes, n_steps = dict[str, int](), 0
     for member, epochs in runs:
         key = member.model_dump_json(include={"task", "data"})
         if key not in sizes:
@@ -127,4 +126,5 @@ def _evaluation_seconds(trainer: Trainer) -> float:
     start = time.perf_counter()
     trainer.evaluate()
     seconds = time.perf_counter() - start
-    return seconds * trainer.training.evaluations_per_epoch / trainer.training.evaluate_every
+    times = min(trainer.training.evaluations_per_epoch, trainer.steps_per_epoch)
+    return seconds * times / trainer.training.evaluate_every

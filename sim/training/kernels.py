@@ -51,7 +51,8 @@ def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
         return RouteReport("default", {}, {})
     batch = member.training.batch_size
     model, task = model_of(member.model), member.task
-    rows = (1000 if batch == "full" else int(batch)) * model.rows(task.length)
+    # More rows take more time and memory to measure, and tell no more.
+    rows = 1000 if batch == "full" else min(int(batch) * model.rows(task.length), 1000)
     return _route_of_sizes(rows, model.widths(task.vocab_size), torch.get_num_threads())
 
 
@@ -81,13 +82,14 @@ def choose_kernels(
     "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is
     ``recorded``, and where it fails stays with torch's; "compiled" is refused where it cannot be had.
     """
+    if trainer.device.type != "cpu":
+        check_kernels(wanted, trainer.device.type)
+        return KernelReport("torch", "compiled ones are for CPUs")
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
         wanted = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if wanted == "torch":
         return KernelReport("torch", "asked for")
-    if trainer.device.type != "cpu":
-        return KernelReport("torch", "compiled ones are for CPUs")
     if wanted == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
     report = _compile(trainer)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,8 @@ def train(
     Raises
     ------
     InputError
-        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had.
+        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had;
+        once all are trained, if one diverged.
     UnfinishedRunsError
         If a worker process was killed; the other runs are trained to their end first.
     KeyboardInterrupt
@@ -103,7 +105,7 @@ def train_members(
     Raises
     ------
     InputError, UnfinishedRunsError, KeyboardInterrupt
-        As in ``train``. A member that diverges raises nothing: its folder says so.
+        As in ``train``, but a member that diverges raises nothing: its folder says so.
     """
     how = replace(execution or Execution(), **options)
     check_machine(how)
@@ -149,14 +151,11 @@ def pending_runs(
     """Return what is left to train; refuse, before any work, whatever is in the way or makes no sense."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    before: tuple[Any, ...] | None = None
-    for member in members:
-        sizes = (member.model, member.data, member.training, member.task)
-        if sizes != before:  # Neighbours alike are checked once.
-            check_size(member)
-            check_data(member)
-            check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
-        before = sizes
+    for _, alike in groupby(members, lambda m: (m.model, m.data, m.training, m.task)):
+        member = next(alike)
+        check_size(member)
+        check_data(member)
+        check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
     resume, overwrite = execution.resume, execution.overwrite
     return [
         (member, path)

@@ -23,16 +23,12 @@ _INDICES = 6
 
 def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
     """Return the indices of members that may share a trainer, group by group."""
-    groups: list[tuple[dict[str, Any], list[int]]] = []
+    groups: dict[tuple[str, int], list[int]] = {}
     for index, member in enumerate(members):
-        settings = member.model_dump(exclude=_OWN)
         # One whose patience is at its end takes no step that another still needs.
-        alike = [group for shared, group in groups if shared == settings and not member.training.patience]
-        if alike:
-            alike[0].append(index)
-        else:
-            groups.append((settings, [index]))
-    return [group for _, group in groups]
+        alone = index if member.training.patience else -1
+        groups.setdefault((member.model_dump_json(exclude=_OWN), alone), []).append(index)
+    return list(groups.values())
 
 
 def check_shared(members: Sequence[MemberConfig]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
 import sim
@@ -92,9 +93,37 @@ def test_every_column_is_its_own_number() -> None:
     assert (name, epsilon) == ("LayerNorm", 1e-5)
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
     assert 1 - math.sqrt(v / (v + enough)) == pytest.approx(0.01)
+    narrow = [nn.Embedding(50, 32), nn.Embedding(20, 4), nn.LayerNorm(32)]
+    ((_, _, lost, _),) = sim.advise(nn.Sequential(*narrow), 0.8).norms
+    assert lost == pytest.approx(1 - math.sqrt(v / (v + 2e-5)))
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
+
+
+class Own(nn.Module):
+    def __init__(self, part: nn.Module) -> None:
+        super().__init__()
+        self.weight, self.V = nn.Parameter(torch.randn(30, 40)), nn.Parameter(torch.randn(30, 40))
+        self.part = part
+
+
+@pytest.mark.parametrize("fan_in", [None, {"*.V": 7}])
+def test_the_lines_keep_matrices_of_unknown_kinds_and_no_others(fan_in: dict[str, int] | None) -> None:
+    """In several places, beside a map of the same name, and with two names; what was given is given again."""
+    inner, *rows = (Own(nn.Linear(30, 40)) for _ in range(3))
+    outer = Own(inner)
+    inner.weight = outer.weight
+    model = nn.ModuleDict({"rows": nn.ModuleList(rows), "other": outer})
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    advice = sim.advise(model, 0.7, fan_in=fan_in, code="model = given")
+    exec(advice.code, {"given": model})
+    for scale in advice.scales:
+        for name in (names.split(" = ")[0] for names in scale.names):
+            parameter = model.get_parameter(name).detach()
+            assert torch.equal(parameter, before[name]) == (scale.kind == "unknown"), name
+            assert scale.std is None or float(parameter.std()) == pytest.approx(scale.std, rel=0.1)
+    assert any("V" in name for s in advice.scales for name in s.names if s.fan_in == 7) == bool(fan_in)
 
 
 def test_the_command_prints_lines_that_run(

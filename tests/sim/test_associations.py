@@ -68,6 +68,8 @@ def test_the_errors_stay_below_the_published_bounds() -> None:
 def test_other_sequences_are_refused(sequences: list[object]) -> None:
     with pytest.raises(InputError, match="sequences = "):
         train_associations(sequences, 5, steps=1, rate=0.1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"vocab_size = 10000000: training needs .* of memory"):
+        train_associations([[1, 2]], 10_000_000, steps=1, rate=0.1)
 
 
 SCRIPT = load_script("corpus_associations")

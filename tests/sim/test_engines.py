@@ -177,6 +177,24 @@ def test_an_address_without_a_scheduler_is_refused_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("engine", "options", "wrong"),
+    [
+        ("local", {"scheduler": "tcp://127.0.0.1:8786"}, "engine_options = "),
+        ("dask", {"schedular": "tcp://127.0.0.1:8786"}, "did you mean 'scheduler'"),
+        ("slurm", {"cluster": "local", "timeout": 3}, "engine = 'slurm'.*timeout"),
+        ("slurm", {"cluster": "local", "timeout_min": "2h"}, "engine = 'slurm'.*timeout_min.*2h"),
+    ],
+)
+def test_an_option_that_an_engine_does_not_have_is_refused(
+    engine: str, options: dict[str, Any], wrong: str, tmp_path: Path
+) -> None:
+    pytest.importorskip({"local": "torch", "dask": "distributed", "slurm": "submitit"}[engine])
+    with pytest.raises(InputError, match=wrong):
+        train(small(), tmp_path, engine=engine, engine_options=options)
+    assert not list(tmp_path.glob("gamma*"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -14,6 +14,8 @@ from sim import MemberConfig, RunConfig, Trainer, label_logits
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.fast import gradients_of
 from sim.fast.token_table import pays
+from sim.models.base import model_of
+from sim.models.emb_mlp import EmbMLP
 from sim.models.initial import build
 from sim.models.layers import Parameters
 from sim.models.transformer import transformer
@@ -102,6 +104,25 @@ def test_gradients_are_autograds(
         assert float((gradients[name] - theirs).abs().max()) < 1e-12 * largest, name
         # torch's fused optimisers read gradients as they lie in memory.
         assert gradients[name].is_contiguous(), name
+
+
+class Colder(EmbMLP):
+    def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
+        return 3 * super().logits(parameters, tokens)
+
+
+class ColderConfig(EmbMLPConfig):
+    implementation: ClassVar[str] = f"{__name__}:Colder"
+
+
+def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:
+    section, member = ColderConfig(d_m=12, d_f=14), of_model(SIZES | {"kind": "emb-mlp"})
+    batch = build([member], VOCABULARY), torch.arange(15).view(1, 3, 5), torch.tensor([[1, 2, 3]])
+    losses, gradients = gradients_of(section)(*batch)
+    expected = model_of(section).losses_and_gradients(*batch)
+    assert torch.equal(losses, expected[0])
+    assert all(torch.equal(gradients[name], g) for name, g in expected[1].items())
+    assert not torch.allclose(losses, gradients_of(member.model)(*batch)[0])
 
 
 @pytest.mark.parametrize("tokens", [2, 5])

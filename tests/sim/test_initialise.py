@@ -127,6 +127,16 @@ def test_a_matrix_of_an_unknown_module_is_refused_before_anything_changes() -> N
     assert initialise_(model, 0.8, keep=["W_Q"]).kept == ["W_Q", "gate"]
 
 
+@pytest.mark.parametrize("name", ["0.W_Q", "1.W_Q", "2.weight"])
+def test_a_fan_in_may_be_given_under_any_name_of_a_tensor(name: str) -> None:
+    """Of a module that is used twice, and of a tensor that an embedding has too."""
+    own, table = Own(), nn.Embedding(30, 40)
+    table.weight = own.W_Q
+    report = initialise_(nn.Sequential(own, own, table), 0.8, fan_in={name: 7})
+    assert (by_name(report)["0.W_Q"].kind, by_name(report)["0.W_Q"].fan_in) == ("matrix", 7)
+    assert matches(own.W_Q, 7**-0.8)
+
+
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [

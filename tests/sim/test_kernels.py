@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from sim import Run, Trainer, choose_route, train_together
+from sim import Run, Trainer, choose_route, matmul_route, train_together
 from sim.fast import gradients_of, torch_gradients
 from sim.fast.matmul import ERROR_LIMIT
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
 from tests.run_folder import contents
-from tests.sim.conftest import TRANSFORMER, small, stopped_after
+from tests.sim.conftest import TRANSFORMER, small, small_member, stopped_after
 from theory import InputError
 
 DEEP = TRANSFORMER | {"n_heads": 2, "biases": True}
@@ -29,6 +29,20 @@ def test_only_a_cpu_has_compiled_kernels() -> None:
     with pytest.raises(InputError, match="kernels = 'compiled': not for the device cuda"):
         check_kernels("compiled", "cuda")
     check_kernels("auto", "cuda")
+    trainer = Trainer(small().members())
+    trainer.device = torch.device("cuda")
+    with pytest.raises(InputError, match="kernels = 'compiled': not for the device cuda"):
+        choose_kernels(trainer, "compiled")
+    assert choose_kernels(trainer, recorded={"kernels": {"used": "compiled"}}).used == "torch"
+
+
+def test_a_batch_of_any_size_has_its_product_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data may have fewer sequences, and a thousand rows are enough."""
+    measured = list[int]()
+    monkeypatch.setattr(kernels, "_route_of_sizes", lambda rows, *_: measured.append(rows))
+    for size in (10, 10**9, "full"):
+        kernels.member_route(small_member(batch_size=size, model=TRANSFORMER))
+    assert measured == [30, 1000, 1000]
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +132,10 @@ def test_a_compiler_that_fails_without_a_word_leaves_torchs_kernels(monkeypatch:
 
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
     """However fast the other is, it is taken up to the limit of error and not above."""
+    with monkeypatch.context() as old:
+        old.setattr("sim.fast.matmul._SETTINGS", None)
+        with pytest.raises(InputError, match=r"route = .bf16-named.: torch .* has one product"):
+            matmul_route("bf16-named")
     report = choose_route(64, (48, 96, 48))
     assert 0 < report.error["default"] <= ERROR_LIMIT
     assert set(report.gflops) == set(report.error)

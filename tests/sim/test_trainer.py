@@ -245,6 +245,10 @@ def test_runs_are_expected_to_take_their_steps_and_evaluations(monkeypatch: pyte
     monkeypatch.setattr(Trainer, "step", taking(2))
     monkeypatch.setattr(Trainer, "evaluate", taking(10))
     config = small(seeds=[0, 1, 2], epochs=6, evaluate_every=3)
-    epoch = 2 * Trainer(config.members()[:1]).steps_per_epoch + 10 / 3
+    steps = Trainer(config.members()[:1]).steps_per_epoch
+    epoch = 2 * steps + 10 / 3
     assert estimate(config, 1).seconds == pytest.approx(3 * 6 * epoch)
     assert estimate(config, 2).seconds == pytest.approx(2 * 6 * epoch)
+    for asked, times in ((3, 3), (10_000, steps)):  # No more often than there are steps.
+        often = small(epochs=1, evaluate_every=1, evaluations_per_epoch=asked)
+        assert estimate(often, 1).seconds == pytest.approx(2 * steps + 10 * times)

@@ -68,6 +68,8 @@ def engine_of(name: str) -> Engine:
 
 def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
     """Let an engine refuse, before anything is written, what it cannot train on."""
+    if execution.engine == "local" and (options := dict(execution.engine_options)):
+        raise InputError("engine_options", options, "not for the engine local", "name their engine")
     module = importlib.import_module(ENGINES[execution.engine].partition(":")[0])
     if jobs and hasattr(module, "check_engine"):
         module.check_engine(jobs, execution)

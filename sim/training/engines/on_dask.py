@@ -22,6 +22,7 @@ from sim.training.engines.local import signals_blocked, train_sent_job
 from sim.training.execution import Execution
 from sim.training.session import Report
 from theory import InputError
+from theory.errors import unknown_key
 
 _EVERY = 0.2  # Seconds.
 _stopped: set[str] = set()
@@ -61,7 +62,9 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
 
 
 def check_engine(_: Sequence[Job], execution: Execution) -> None:
-    """Refuse an address at which no scheduler answers."""
+    """Refuse other options than a scheduler, and an address at which none answers."""
+    for name in set(execution.engine_options) - {"scheduler"}:
+        raise unknown_key("engine_options", name, ["scheduler"])
     if "scheduler" in execution.engine_options:
         with _client(execution, 0):
             pass

@@ -66,7 +66,7 @@ def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecu
     try:
         executor = submitit.AutoExecutor(folder=folder, cluster=given.pop("cluster", "slurm"))
         executor.update_parameters(slurm_array_parallelism=execution.workers, **given)
-    except (RuntimeError, ValueError, TypeError, NameError) as error:
+    except (RuntimeError, ValueError, TypeError, NameError, AssertionError) as error:
         shown = " ".join(str(error).split())
         remedy = "run it where sbatch is found, with submitit's parameters"
         raise InputError("engine", "slurm", shown, remedy) from None
