@@ -78,7 +78,7 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     shown, own = runs.shown_epochs(small), runs.over_gamma(every, small)
     rows = [
         _first_attention_row(
-            f"{letter(i)}  First attention, {runs.model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
+            f"{letter(i)}  First attention, {runs.model_name(s)}, {s.label}", s, (0, s.nearest(shown[0]))
         )
         for i, s in enumerate(runs.large_scales(every))
     ]
