@@ -79,8 +79,9 @@ def run(options: Options) -> int:
         texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8]]
         rows.append([axis, str(len(values)), ", ".join(texts) + ", ..." * (len(values) > 8)])
     print_table(sweep.name, ["axis", "values", "which"], rows)
-    complete, diverged = (list(plan.states.values()).count(state) for state in ("complete", "diverged"))
-    print(f"{plan.summary}; complete: {complete}, diverged: {diverged}")
+    complete = [plan.paths[name] for name, state in plan.states.items() if state == "complete"]
+    diverged = list(plan.states.values()).count("diverged")
+    print(f"{plan.summary}; complete: {len(complete)}, diverged: {diverged}")
     if cost is not None:
         print(cost_text(cost))
     if (options.out / "table.csv").exists():
@@ -90,7 +91,8 @@ def run(options: Options) -> int:
         print()
         x, y, out = axes[0], axes[1], options.out / MAP
         try:
-            show(Show(runs=(options.out,), x=x, y=y, out=out, overwrite=True))
+            # Of this sweep alone, as its table: the folder may hold runs of others.
+            show(Show(runs=tuple(complete), x=x, y=y, out=out, overwrite=True))
         except InputError as error:  # As where some runs lack the data set that it shows.
             say(f"no map: {error}")
     return 0

@@ -120,7 +120,7 @@ def configuration_of(options: Options) -> RunConfig:
         described = {"task": dict(task_table(described["task"]))}
         length = options.keys.get("training.epochs", 0)
         base = experiment_for(as_task(described["task"]), length if length > 0 else None)
-    for key in described.keys() - RunConfig.model_fields:
+    for key in sorted(described.keys() - RunConfig.model_fields):
         raise unknown_key(f"{options.config}: key", key, {"preset", *RunConfig.model_fields} - {"sources"})
     model = described.get("model", {})
     if "model.kind" in options.keys and isinstance(model, dict):
