@@ -171,8 +171,15 @@ def test_the_map_of_tokens_groups_them_by_kind(small):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
 
 
-@pytest.mark.parametrize(("share", "named"), [(1.0, "ring, 1.0 turns"), (0.9, "arc, 0.9 turns"), (0.5, "")])
-@pytest.mark.parametrize("n", [8, 100])
+@pytest.mark.parametrize(
+    ("n", "share", "named"),
+    [
+        (8, 1.0, "ring, 1.0 turns"),
+        (100, 1.0, "ring, 1.0 turns"),
+        (100, 2.0, "ring, 2.0 turns"),
+        (100, 0.9, "arc, 0.9 turns"),
+    ],
+)
 def test_points_that_fill_a_ring_once_are_a_ring(n, share, named):
     """Their steps are one fewer than they are."""
     angles = -2 * np.pi * share * np.arange(n) / n
