@@ -89,10 +89,8 @@ def run(options: Options) -> int:
     axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     if complete and len(axes) > 1 and not options.dry_run:
         print()
-        x, y, out = axes[0], axes[1], options.out / MAP
-        try:
-            # Of this sweep alone, as its table: the folder may hold runs of others.
-            show(Show(runs=tuple(complete), x=x, y=y, out=out, overwrite=True))
+        try:  # Of this sweep's runs, as its table is: the folder may hold those of others.
+            show(Show(runs=tuple(complete), x=axes[0], y=axes[1], out=options.out / MAP, overwrite=True))
         except InputError as error:  # As where some runs lack the data set that it shows.
             say(f"no map: {error}")
     return 0
@@ -157,8 +155,7 @@ def show(options: Show) -> int:
         from validate.figures.style import new_axes, save
 
         figure, ax = new_axes()
-        panel = shown.panel
-        panel.plot(ax)
+        panel = shown.panel.plot(ax)
         figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
         save(figure, options.out, overwrite=options.overwrite)
     if options.as_json:

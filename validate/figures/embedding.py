@@ -163,8 +163,7 @@ def ring(keys: FloatArray) -> str:
     """Return whether points in the plane go round a ring, or an arc of it, in their order; nothing if not.
 
     They do where their distances from the middle spread by less than two fifths of the mean, and at
-    least three quarters of the steps from one to the next turn the same way. The step from the last to the
-    first, which would close a ring, counts as one of them.
+    least three quarters of the steps from one to the next turn the same way.
     """
     if len(keys) < 3:
         return ""
@@ -173,7 +172,7 @@ def ring(keys: FloatArray) -> str:
     radii, angles = np.hypot(*offsets.T), np.arctan2(offsets[:, 1], offsets[:, 0])
     steps = (np.diff(angles) + np.pi) % (2 * np.pi) - np.pi
     regular = max((steps > 0).mean(), (steps < 0).mean())
-    turns = abs(steps.mean()) * len(keys) / (2 * np.pi)
+    turns = abs(steps.mean()) * len(keys) / (2 * np.pi)  # With the step that would close a ring.
     if radii.std() > 0.4 * radii.mean() or regular < 0.75 or turns < 0.75:
         return ""
     return f"{'ring' if turns > 1 - 1e-9 else 'arc'}, {turns:.1f} turns"

@@ -137,9 +137,8 @@ class Report:
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
         several = len(report.answers) > 1
-        names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]
-        pairs = zip(report.answers, names, strict=True)
-        report.pictures = [picture(*pair) if draw else None for pair in pairs]
+        named = {"answer" + f"_{i}" * several: answer for i, answer in enumerate(report.answers, 1)}
+        report.pictures = [picture(answer, name) if draw else None for name, answer in named.items()]
         if draw:
             report.figures, report.not_drawn = paper_figures(observations)
             if not any(f.name.startswith("fig04_") for f in report.figures):

@@ -40,9 +40,9 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names)], BAR))
     labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
-    rules = [m.name for m in setting.task.mappings if m.name in groups and not m.is_table]
+    rules = [groups[m.name] for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
-        middle = _middle_rows(setting, embedding.rule_group(setting.task)[1], epochs, names)
+        middle = _middle_rows(setting, rules[0], epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "

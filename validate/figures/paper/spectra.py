@@ -100,8 +100,8 @@ def _over_gamma(settings: Sequence[Setting], looks: dict[str, Look]) -> list[Cur
     """Return a panel for each layer, and give a matrix without a look one: one legend serves all panels."""
     layers = _by_layer(settings, "effective_rank/")
     for name in (matrix_name(m) for names in layers.values() for m in names):
-        i = len(looks)  # Colour and marker together differ for each of 56 matrices.
-        looks.setdefault(name, Look(PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]))
+        # Colour and marker together differ for each of 56 matrices.
+        looks.setdefault(name, Look(PALETTE[len(looks) % len(PALETTE)], MARKERS[len(looks) % len(MARKERS)]))
     late = [(s, shown_epochs(s)[-1]) for s in settings]
     gammas = np.array([s.init_rate for s in settings])
     panels = []
