@@ -64,7 +64,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
     rows = [
         PanelRow("A  Training", observed_maps(setting, epochs), BAR),
-        PanelRow("B  Components of the embedding, keys and anchors (first seed)", components),
+        PanelRow("B  Components of keys and anchors (first seed; |ρ|: mean over seeds)", components),
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
     words = "C: one row of cosines against training."
@@ -129,8 +129,8 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
             rings.append(setting.label)
     seen = f" At {' and '.join(rings)} the first seed's keys go round a ring in their order." * bool(rings)
     caption = (
-        "Cosine similarity and components of the Transformer's embedding at large initial weights. "
-        f"{MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
+        "Cosine similarity and components (|ρ|: mean over seeds) of the Transformer's embedding at large "
+        f"initial weights. {MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
     )
     return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
 
