@@ -24,6 +24,7 @@ from validate.figures.paper import FIGURES
 from validate.figures.runs import shown_epochs
 from validate.judge.given import judge_demo
 from validate.judge.groups import group_runs
+from validate.judge.ranking import rung_distances
 from validate.judge.stats import over_seeds
 from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
@@ -237,7 +238,9 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys):
     assert [early_epoch(run) for run in setting.runs] == [2, 9]
     assert shown_epochs(setting) == (9, 10)
     # One that ended before all were early is shown with the others at the last snapshot that all have.
-    assert shown_epochs(group_runs([runs[0].until(2), runs[1]])[0]) == (2,)
+    (apart,) = group_runs([runs[0].until(2), runs[1]])
+    assert shown_epochs(apart) == (2,)
+    assert "epoch 2</h3>" in page("budget.html.j2", report=_bare([apart], distances=rung_distances([apart])))
     report = _bare([setting])
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_report(report, verbose=True)

@@ -79,8 +79,9 @@ def run(options: Options) -> int:
         texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8]]
         rows.append([axis, str(len(values)), ", ".join(texts) + ", ..." * (len(values) > 8)])
     print_table(sweep.name, ["axis", "values", "which"], rows)
-    complete, diverged = (list(plan.states.values()).count(state) for state in ("complete", "diverged"))
-    print(f"{plan.summary}; complete: {complete}, diverged: {diverged}")
+    complete = [plan.paths[name] for name, state in plan.states.items() if state == "complete"]
+    diverged = list(plan.states.values()).count("diverged")
+    print(f"{plan.summary}; complete: {len(complete)}, diverged: {diverged}")
     if cost is not None:
         print(cost_text(cost))
     if (options.out / "table.csv").exists():
@@ -88,9 +89,8 @@ def run(options: Options) -> int:
     axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     if complete and len(axes) > 1 and not options.dry_run:
         print()
-        x, y, out = axes[0], axes[1], options.out / MAP
-        try:
-            show(Show(runs=(options.out,), x=x, y=y, out=out, overwrite=True))
+        try:  # Of this sweep's runs, as its table is: the folder may hold those of others.
+            show(Show(runs=tuple(complete), x=axes[0], y=axes[1], out=options.out / MAP, overwrite=True))
         except InputError as error:  # As where some runs lack the data set that it shows.
             say(f"no map: {error}")
     return 0
@@ -155,8 +155,7 @@ def show(options: Show) -> int:
         from validate.figures.style import new_axes, save
 
         figure, ax = new_axes()
-        panel = shown.panel
-        panel.plot(ax)
+        panel = shown.panel.plot(ax)
         figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
         save(figure, options.out, overwrite=options.overwrite)
     if options.as_json:

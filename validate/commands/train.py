@@ -113,14 +113,12 @@ def configuration_of(options: Options) -> RunConfig:
         described = described | {"task": options.task}
     named = described.pop("preset", None)
     preset = named if options.preset is None else options.preset
-    base: dict[str, Any] = {}
-    if preset is not None:
-        base = load_preset(preset)
-    elif described.keys() == {"task"}:
+    base: dict[str, Any] = {} if preset is None else load_preset(preset)
+    if preset is None and described.keys() == {"task"}:
         described = {"task": dict(task_table(described["task"]))}
         length = options.keys.get("training.epochs", 0)
         base = experiment_for(as_task(described["task"]), length if length > 0 else None)
-    for key in described.keys() - RunConfig.model_fields:
+    for key in sorted(described.keys() - RunConfig.model_fields):
         raise unknown_key(f"{options.config}: key", key, {"preset", *RunConfig.model_fields} - {"sources"})
     model = described.get("model", {})
     if "model.kind" in options.keys and isinstance(model, dict):

@@ -55,9 +55,9 @@ def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:
     return found
 
 
-def reasoning_group(task: Task) -> Tokens:
-    """Return the anchors of the first rule that has more than two; refuse a task without one."""
-    return next(iter(mapping_groups(task, tables=False).values()))
+def rule_group(task: Task) -> tuple[str, Tokens]:
+    """Return the first rule that has more than two anchors, and these; refuse a task without one."""
+    return next(iter(mapping_groups(task, tables=False).items()))
 
 
 def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
@@ -172,10 +172,10 @@ def ring(keys: FloatArray) -> str:
     radii, angles = np.hypot(*offsets.T), np.arctan2(offsets[:, 1], offsets[:, 0])
     steps = (np.diff(angles) + np.pi) % (2 * np.pi) - np.pi
     regular = max((steps > 0).mean(), (steps < 0).mean())
-    turns = abs(steps.sum()) / (2 * np.pi)
+    turns = abs(steps.mean()) * len(keys) / (2 * np.pi)  # With the step that would close a ring.
     if radii.std() > 0.4 * radii.mean() or regular < 0.75 or turns < 0.75:
         return ""
-    return f"{'ring' if turns >= 1 else 'arc'}, {turns:.1f} turns"
+    return f"{'ring' if turns > 1 - 1e-9 else 'arc'}, {turns:.1f} turns"
 
 
 def components_map(title: str, tokens: Tokens, components: PrincipalComponents) -> Points:

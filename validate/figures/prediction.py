@@ -18,8 +18,8 @@ def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
     """Draw Fig. 4B and 4C, and Fig. 5C, 5D and 9 for every mapping that adds."""
     labels: list[BasePanel] = []
     for mapping in task.mappings:
-        rows_of = [task.anchors.index(s) for s in mapping.anchors]
-        excess = statistics.shares.value[rows_of] - 1 / task.vocab_size
+        places = [task.anchors.index(s) for s in mapping.anchors]
+        excess = statistics.shares.value[places] - 1 / task.vocab_size
         how = "" if set(mapping.anchors) <= set(statistics.exact_tokens) else ", sampled"
         labels.append(excess_curves(mapping.anchors, excess, f"{mapping.name} anchors{how}"))
     rows = {"fig4b_label_distributions": [PanelRow("", labels)]}

@@ -122,7 +122,7 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     ``wanted`` are those that the paper's figure shows, where it does not show all.
     """
     have = {s.init_rate for s in settings}
-    paper = wanted or (_paper(settings[0].kind).init_rates if settings else ())
+    paper = wanted or _paper(settings[0].kind).init_rates
     lacking = [f"{rate:g}" for rate in paper if rate not in have]
     return f"These runs lack the paper's γ = {', '.join(lacking)}." if lacking else ""
 

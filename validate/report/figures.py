@@ -187,11 +187,11 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
             for _, _, line, epoch, estimate in (p for p in points if p[:2] == (group, setting.label)):
                 of_line.setdefault(line, []).append((epoch, estimate))
             curves = {}
-            for i, (line, own) in enumerate(of_line.items()):
+            for line, own in of_line.items():
                 means = np.array([[e.mean for _, e in own]])
                 ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
-                look = Look(COLOURS.get(line, PALETTE[i % len(PALETTE)]), "o")
                 interval = ends if len(setting.runs) >= FEW else None
+                look = Look(COLOURS[line], "o")
                 curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))

@@ -11,6 +11,7 @@ from typing import Any
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.reading import PathLike, as_path
+from validate.figures.runs import shown_epochs
 from validate.figures.sheet import Sheet
 from validate.judge.answer import Answer, answers
 from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
@@ -22,7 +23,6 @@ from validate.judge.outcome import Outcome
 from validate.judge.presentation import to_json as claims_json
 from validate.judge.ranking import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.verdict import Finding
-from validate.observe.times import common_early
 from validate.predict.predictors import FUNCTIONS
 from validate.report.figures import (
     NotDrawn,
@@ -137,9 +137,8 @@ class Report:
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
         several = len(report.answers) > 1
-        names = ["answer" + f"_{i}" * several for i, _ in enumerate(report.answers, 1)]
-        pairs = zip(report.answers, names, strict=True)
-        report.pictures = [picture(*pair) if draw else None for pair in pairs]
+        named = {"answer" + f"_{i}" * several: answer for i, answer in enumerate(report.answers, 1)}
+        report.pictures = [picture(answer, name) if draw else None for name, answer in named.items()]
         if draw:
             report.figures, report.not_drawn = paper_figures(observations)
             if not any(f.name.startswith("fig04_") for f in report.figures):
@@ -161,8 +160,8 @@ class Report:
         return {label: [row for level in own for row in level.rows] for label, own in self.levels.items()}
 
     def early_epoch(self, setting: str) -> int:
-        """Return the epoch by which every run of a setting is early."""
-        return next(common_early(s.runs) for s in self.settings if s.label == setting)
+        """Return the epoch at which all runs of a setting are shown early, here as in figures."""
+        return next(shown_epochs(s)[0] for s in self.settings if s.label == setting)
 
     def early_table(self, setting: str) -> list[list[str]]:
         """Return a setting's early comparison over all pairs: group, predictor, and one cell per measure."""

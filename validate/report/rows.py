@@ -31,8 +31,7 @@ def summary(settings: Sequence[Setting]) -> str:
 
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
     """Return where runs stand for a study whose settings they do not share, and in what they differ."""
-    measured = [o for finding in findings for o in finding.outcomes if not o.missing]
-    measured_on = {needs.study for o in measured for needs in o.condition.needs}
+    measured_on = {n.study for f in findings for o in f.outcomes if not o.missing for n in o.condition.needs}
     shown = [m for m in matches if m.differences and m.study in measured_on]
     return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
 

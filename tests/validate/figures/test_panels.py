@@ -12,7 +12,7 @@ from tests.validate.figures.synthetic import make_observations
 from theory import Lookup, Mapping, Task
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
-from validate.figures.embedding import LOOKS
+from validate.figures.embedding import LOOKS, ring
 from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
@@ -169,6 +169,21 @@ def test_the_map_of_tokens_groups_them_by_kind(small):
         ("reasoning anchors", task.reasoning_anchors),
     ):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "named"),
+    [
+        (8, 1.0, "ring, 1.0 turns"),
+        (100, 1.0, "ring, 1.0 turns"),
+        (100, 2.0, "ring, 2.0 turns"),
+        (100, 0.9, "arc, 0.9 turns"),
+    ],
+)
+def test_points_that_fill_a_ring_once_are_a_ring(n, share, named):
+    """Their steps are one fewer than they are."""
+    angles = -2 * np.pi * share * np.arange(n) / n
+    assert ring(np.column_stack([3 * np.cos(angles), np.sin(angles) + 5])) == named
 
 
 def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):

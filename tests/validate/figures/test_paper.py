@@ -16,8 +16,7 @@ from sim.config.run import make_member_config, make_run_config
 from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures import synthetic
-from theory import InputError, Task
-from theory.task.task import task_to_dict
+from theory import InputError
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import about
@@ -106,9 +105,10 @@ def mapping(anchors, rule):
         {"keys": "40..40", "mappings": [mapping([1, 2, 3], "lookup"), mapping([4, 5, 6], "sum")]},
         {"mappings": [mapping([1, 2, 3], "lookup")]},
         {"mappings": [mapping([1, 2, 3], "sum")]},
+        {"mappings": [mapping([1, 2, 3], "sum"), mapping([4, 5, 6], "sum") | {"name": "other"}]},
         {"mappings": [mapping([1, 2, 3], "lookup"), mapping([4, 5, 6], "sum") | {"held_out": [[4]]}]},
     ],
-    ids=["two anchors each", "one key", "memory alone", "a rule alone", "an anchor never seen"],
+    ids=["two anchors each", "one key", "memory alone", "a rule alone", "two rules", "an anchor never seen"],
 )
 def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model, task):
     runs = [synthetic.make_observations(model, gamma, task=synthetic.RANGES | task) for gamma in (0.3, 0.8)]
@@ -119,12 +119,38 @@ def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model,
             continue
         assert all(row.panels for row in sheet.rows)
         assert ("Last: one row" in sheet.caption) == any("training, one row" in r.title for r in sheet.rows)
-        for panel in (panel for row in sheet.rows for panel in row.panels):
+        panels = [panel for row in sheet.rows for panel in row.panels]
+        observed = [p for p in panels if isinstance(p, Points) and p.title.startswith("training")]
+        assert ("beside those of training" in sheet.caption) == bool(observed)
+        for panel in panels:
             if isinstance(panel, Curves) and "v_1(W_V)" in panel.ylabel:
                 assert [word in panel.xlabel for word in ("memory", "reasoning")] == [
                     bool(runs[0].task.memory_anchors),
                     bool(runs[0].task.reasoning_anchors),
                 ]
+
+
+@pytest.mark.parametrize("number", [10, 11, 12, 14])
+def test_settings_of_one_scale_have_titles_of_their_own(number):
+    runs = synthetic.runs_for(number)
+    other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
+    runs += [replace(run, config=run.config.model_copy(update={"training": other})) for run in runs]
+    rows = FIGURES[number].sheet(runs).rows
+    titles = [(row.title, panel.title) for row in rows for panel in row.panels if panel.title]
+    assert len(titles) == len(set(titles))
+
+
+def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
+    """Of the runs at more γ only some matrices are kept."""
+    runs = synthetic.several()
+    for gamma in (0.3, 0.5, 0.8):
+        run = synthetic.make_observations("no-norm", gamma)
+        some = {name: array for name, array in run.arrays.items() if "/0." not in name and "sing" not in name}
+        runs.append(replace(run, arrays=some))
+    row = FIGURES[13].sheet(runs).rows[-1]
+    assert "in other runs" in row.title
+    looks = {(name, c.look) for p in row.panels if isinstance(p, Curves) for name, c in p.curves.items()}
+    assert len(looks) == len({name for name, _ in looks})
 
 
 class Own(ModelSection):
@@ -201,21 +227,36 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
         assert [list(curve.x) for curve in panel.curves.values()] == [[0.3, 0.5, 0.8]] * len(panel.curves)
 
 
-@pytest.mark.parametrize("per_epoch", [198, 10_000])
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])
-def test_predicted_curves_stand_beside_runs_whose_epochs_are_theirs(per_epoch, epochs):
-    config = make_member_config({"task": task_to_dict(Task.paper(length=3)), "init_rate": 0.8, "seed": 0})
+@pytest.mark.parametrize(
+    ("changed", "drawn_too"),
+    [
+        ({"training": {"optimizer": "sgd", "learning_rate": 0.5}}, True),
+        ({"training": {"patience": 2.0, "dtype": "float64", "snapshot_epochs": [1]}}, True),
+        *(
+            ({"training": one}, False)
+            for one in ({"weight_decay": 1.0}, {"batch_size": 50}, {"beta2": 0.99}, {"frozen": ["W1"]})
+        ),
+        ({"training": {"schedule": "warmup-cosine"}}, False),
+        ({"data": {"source": "draw"}}, False),
+        ({"data": {"shuffle_labels": True}}, False),
+        ({"model": {"d_m": 100}}, False),
+        ({"task": "paper"}, False),
+    ],
+    ids=str,
+)
+def test_predicted_curves_stand_beside_runs_of_all_that_they_are_computed_from(epochs, changed, drawn_too):
+    config = make_member_config({"task": "emb-mlp", "init_rate": 0.8, "seed": 0} | changed)
     parts = dict.fromkeys(("mem", "rsn_train", "rsn_test"), 0.5)
     lines = [
-        {"epoch": e, "step": per_epoch * e, "sum_learning_rate": 1e-4 * e, "loss": parts, "accuracy": parts}
+        {"epoch": e, "step": 198 * e, "sum_learning_rate": 1e-4 * e, "loss": parts, "accuracy": parts}
         for e in epochs
     ]
     sheet = FIGURES[3].sheet([Observations(config, dict(synthetic.PROVENANCE), lines, epochs, {})])
     (panel,) = sheet.rows[0].panels
     assert isinstance(panel, Curves)
-    drawn_too = per_epoch == 198 or epochs == (0,)
     assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in B" in sheet.caption)
-    assert ("6 epochs apart" in sheet.caption) is (per_epoch == 198 and epochs == (0, 6))
+    assert ("6 epochs apart" in sheet.caption) is (drawn_too and epochs == (0, 6))
 
 
 @pytest.mark.parametrize("number", [3, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 13, 15))])

@@ -7,7 +7,7 @@ import pytest
 
 from sim import Run, RunConfig, train_members
 from sim.runs.table import csv_text
-from tests.validate.sweeps.toy import write_toy
+from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
 from validate.sweeps import load_sweep, plan_of, records_of, run_name, run_sweep
 
@@ -75,6 +75,14 @@ def test_the_command_says_what_it_would_do(out, cli):
         assert "complete: 8" in cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet").out
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
+    (out / "table.csv").unlink()
+
+
+def test_the_map_is_of_the_runs_of_the_table(out, cli):
+    """The folder also holds another seed's, of a sweep before."""
+    (out / "one-seed.toml").write_text(toy_text(seeds="[0]"))
+    said = cli("sweep", str(out / "one-seed.toml"), "--out", str(out)).out
+    assert ("complete: 4" in said, "n=1" in said, "n=2" in said) == (True, True, False)
     (out / "table.csv").unlink()
 
 

@@ -21,8 +21,6 @@ from validate.observe import Observations
 from validate.observe.observables import LEMMA1_EPSILONS
 from validate.predict.predictors import predicted_average_share
 
-AVERAGE = 0.1
-"""A first attention is called an average if no entry is further than this from 1/i, Lemma 1's larger ε."""
 STANDS_OUT = 0.5
 """The first singular value stands out if the second is at most this much of it."""
 
@@ -34,7 +32,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     setting = runs.small_scale(every)
     settings, epochs = runs.over_gamma(every, setting), runs.shown_epochs(setting)
     errors = {e: setting.array("first_attention_error", e) for e in (0, *epochs)}
-    near = [epoch for epoch, values in errors.items() if values.mean() <= AVERAGE]
+    near = [e for e, largest in errors.items() if largest.mean() <= max(LEMMA1_EPSILONS)]
     at = "every epoch shown" if len(near) == len(errors) else f"epoch {', '.join(map(str, near))} only"
     average = f"The first attention is close to the average at {at if near else 'no epoch shown'}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
@@ -78,7 +76,7 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     shown, own = runs.shown_epochs(small), runs.over_gamma(every, small)
     rows = [
         _first_attention_row(
-            f"{letter(i)}  First attention, {runs.model_name(s, rate=True)}", s, (0, s.nearest(shown[0]))
+            f"{letter(i)}  First attention, {runs.model_name(s)}, {s.label}", s, (0, s.nearest(shown[0]))
         )
         for i, s in enumerate(runs.large_scales(every))
     ]

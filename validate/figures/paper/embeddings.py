@@ -36,13 +36,13 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     rows = []
     for name, tokens in groups.items():
         seen = [cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e)) for e in epochs]
-        title = f"A, C  {name.capitalize()} anchors: training, and predictions"
+        title = f"A, C  Training, and predictions: {name} anchors"
         rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names)], BAR))
     labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
-    rules = [m.name for m in setting.task.mappings if m.name in groups and not m.is_table]
+    rules = [groups[m.name] for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
-        middle = _middle_rows(setting, embedding.reasoning_group(setting.task), epochs, names)
+        middle = _middle_rows(setting, rules[0], epochs, names)
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "
@@ -59,19 +59,21 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     The width of 12 in eq. 14 is the paper's and not the one that follows from the label distribution.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
-    epochs, tokens = runs.shown_epochs(setting), embedding.reasoning_group(setting.task)
+    epochs, (group, tokens) = runs.shown_epochs(setting), embedding.rule_group(setting.task)
     middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, embedding.EQ14))
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
     rows = [
         PanelRow("A  Training", observed_maps(setting, epochs), BAR),
-        PanelRow("B  Components of the embedding, keys and anchors (first seed)", components),
+        PanelRow("B  Components of keys and anchors (first seed; |ρ|: mean over seeds)", components),
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
     words = "C: one row of cosines against training."
     if are_summed(setting.task, tokens):  # Eq. 14 knows no other rule.
-        title = "D  Reasoning anchors: cosines and components of $\\tilde w$ (eq. 14), and of training"
-        rows.append(PanelRow(title, _eq14_beside_training(setting, tokens, epochs[-1]), BAR, height=1.9))
-        words += " D: cosines and components of eq. 14, beside those of training."
+        panels = _eq14_beside_training(setting, tokens, epochs[-1])
+        beside = ", these beside those of training" * any(p.title.startswith("training") for p in panels)
+        title = f"D  Cosines and components of $\\tilde w$ (eq. 14){beside}; {group} anchors"
+        rows.append(PanelRow(title, panels, BAR, height=1.9))
+        words += f" D: cosines and components of eq. 14{beside}."
     caption = (
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the embedding's first two "
         f"principal components. {words} {MEANS} {_memory_anchors(setting)}"
@@ -85,12 +87,12 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 9 is about the Transformer and the Emb-MLP"
     transformers = runs.of_kind(observations, runs.ATTENTION)
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
-    tokens, epoch = embedding.reasoning_group(setting.task), runs.shown_epochs(setting)[0]
+    (group, tokens), epoch = embedding.rule_group(setting.task), runs.shown_epochs(setting)[0]
     panels = embedding.cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, embedding.EQ14))
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
     name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
-    rows = in_rows(panels, columns, f"Reasoning anchors, {name}")
-    caption = f"Cosine of each reasoning anchor's embedding with all others, {name}: theory against training."
+    rows = in_rows(panels, columns, f"Rows of the {group} anchors, {name}")
+    caption = f"Cosine of each {group} anchor's embedding with all others, {name}: theory against training."
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
 
@@ -99,7 +101,7 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
     settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))
     rows = [
-        PanelRow(f"{letter(i)}  Emb-MLP, γ = {s.init_rate:g}", observed_maps(s, runs.shown_epochs(s)), BAR)
+        PanelRow(f"{letter(i)}  Emb-MLP, {s.label}", observed_maps(s, runs.shown_epochs(s)), BAR)
         for i, s in enumerate(settings)
     ]
     caption = (
@@ -121,14 +123,14 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     for i, setting in enumerate(settings):
         late = runs.shown_epochs(setting)[-1]
         components = token_map(setting, late, f"components (first seed),\nepoch {late}")
-        title = f"{letter(i)}  {runs.model_name(setting, rate=True)}"
+        title = f"{letter(i)}  {runs.model_name(setting)}, {setting.label}"
         rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
         if "ring" in components.title:
-            rings.append(f"{setting.init_rate:g}")
-    seen = f" At γ = {', '.join(rings)} the keys go round a ring in their order." * bool(rings)
+            rings.append(setting.label)
+    seen = f" At {' and '.join(rings)} the first seed's keys go round a ring in their order." * bool(rings)
     caption = (
-        "Cosine similarity and components of the Transformer's embedding at large initial weights. "
-        f"{MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
+        "Cosine similarity and components (|ρ|: mean over seeds) of the Transformer's embedding at large "
+        f"initial weights. {MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
     )
     return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
 

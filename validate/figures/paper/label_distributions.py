@@ -41,8 +41,8 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
         last = setting is ranges[-1]
         rows.append(PanelRow(title, _outputs(setting, epoch), share_y=title, legend=last, height=1.75))
     if not rows:
-        problem, remedy = "none has several memory mappings", "give runs of Fig. 8's tasks"
-        raise InputError("runs", len(observations), problem, remedy)
+        problem = "none has several memory mappings, with one that is a window or without a rule beside them"
+        raise InputError("runs", len(observations), problem, "give runs of Fig. 8's tasks")
     first = "A: loss and accuracy of memory mappings whose label distributions differ. " * bool(compared)
     second = (
         "B: the mean output for each memory mapping beside its label distribution, at the last snapshot "

@@ -49,7 +49,7 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
     first, second = two_corpora(settings[0].runs[0])
     caption = (
-        f"Next-token loss of GPT-2, trained on {first} and {second} together, with equally many sequences of "
+        f"Next-token loss on {first} and {second} of GPT-2, trained on both, with equally many sequences of "
         "each. Dotted and dashed: the losses of the best model that knows only how often each token occurs, "
         "and of the best that also knows the token before, on the first seed's sequences. "
         f"{runs.missing_rates(settings)}"
@@ -93,9 +93,9 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     shown = list({s.label: s for s in [*runs.large_scales(settings), runs.small_scale(settings)]}.values())
     rows = []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
-        maps = [_observed_words(s, name, f"γ = {s.init_rate:g}, ") for s in shown]
+        maps = [_observed_words(s, name, f"{s.label}, ") for s in shown]
         likeness = [seeds_text([cosine_correlation(run, name) for run in s.runs], COSINE) for s in shown]
-        found = ", ".join(f"{own} at γ = {s.init_rate:g}" for s, own in zip(shown, likeness, strict=True))
+        found = ", ".join(f"{own} at {s.label}" for s, own in zip(shown, likeness, strict=True))
         title, says = f"{letter}  Words of {name}", f"Pearson with the prediction: {found}."
         rows.append(PanelRow(title, [_predicted_words(shown[-1], name), *maps], BAR, says=says))
     caption = (

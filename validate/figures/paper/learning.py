@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from sim.config.model import EmbMLPConfig
-from theory import InputError, Task
+from sim.config.run import make_member_config
+from theory import InputError
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
 from validate.figures.learning import level_text, unlearned_levels
 from validate.figures.panels.curves import numbers_at
@@ -26,6 +26,7 @@ from validate.observe import Observations
 from validate.observe.bounds import ends
 from validate.observe.times import curve, largest_rise
 from validate.predict.ceiling import order_blind_ceiling
+from validate.predict.learning import flow_arguments
 
 WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
 OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
@@ -128,28 +129,30 @@ def _row(
     beside: Sequence[dict[str, Curve]] = (),
 ) -> PanelRow:
     """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
-    alone = len(set(map(runs.without_gamma, settings))) == 1
-    titles = [f"γ = {s.init_rate:g}" if alone else s.label for s in settings]
-    panels = [_panel(s, measure, own, each=each) for s, own in zip(settings, titles, strict=True)]
+    panels = [_panel(s, measure, each=each) for s in settings]
     for panel, predicted in zip(panels, beside, strict=False):
         panel.curves |= predicted
     return PanelRow(title, panels, share_y=title, legend=legend)
 
 
-def _panel(setting: Setting, measure: Literal["loss", "accuracy"], title: str, *, each: bool) -> Curves:
+def _panel(setting: Setting, measure: Literal["loss", "accuracy"], title: str = "", *, each: bool) -> Curves:
     """Return loss or accuracy of a setting; with ``each`` every seed, and the loss on a logarithmic axis."""
     levels = unlearned_levels(setting.task) if measure == "loss" else _ceilings(setting)
     return accuracy_curves(setting, measure, levels=levels, title=title, log=each, each=each, xscale="symlog")
 
 
 def _predicted(setting: Setting) -> dict[str, Curve]:
-    """Return the kept predictions of the Emb-MLP's accuracies, for its default task and widths."""
+    """Return the kept predictions of the Emb-MLP's accuracies; they are for one task, network and batch."""
     config = setting.config
-    if config.model != EmbMLPConfig() or setting.task != Task.paper(length=3):
+    training = config.training.model_dump(include={"optimizer", "learning_rate"})
+    usual = {"task": "emb-mlp", "init_rate": config.init_rate, "seed": config.seed, "training": training}
+    kept = prediction_for(config, load_predictions())
+    try:
+        alike = flow_arguments(config) == flow_arguments(make_member_config(usual))
+    except InputError:  # No flow describes such a training.
+        alike = False
+    if kept is None or not alike:
         return {}
-    kept, end = prediction_for(config, load_predictions()), setting.runs[0].metrics[-1]
-    if kept is None or abs(end["step"] - end["epoch"] * kept.curves.steps_per_epoch) > 1:
-        return {}  # With other data or batches an epoch is another time.
     epochs, curves = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch, {}
     for part, name in NAMES.items():
         label = "predicted, same colours" if part == "mem" else f"_predicted {part}"

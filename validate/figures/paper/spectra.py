@@ -62,7 +62,8 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     followed = [m for m in FOLLOWED if m in every] or every
     over_epochs = [_over_epochs(main, m) for m in followed[:3]]
     rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.4))
-    title, panels, runs = f"C  Effective rank over {len(main)} γ", _over_gamma(main), about(main)
+    title, looks = f"C  Effective rank over {len(main)} γ", dict[str, Look]()
+    panels, runs = _over_gamma(main, looks), about(main)
     which = "every weight matrix" if len(held) == len(every) else f"{len(every)} of {len(held)} matrices"
     caption = (
         f"A: singular values of {which} relative to the largest. B, C: the effective rank "
@@ -70,7 +71,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     )
     if len(scan) > len(main):
         title += f" (left);  D  over {len(scan)} γ, in other runs (right)"
-        panels += _over_gamma(scan)
+        panels += _over_gamma(scan, looks)
         caption += " D: the same rank over more γ, in other runs."
         runs = f"A–C: {runs}. D: {about(scan)}"
     rows.append(PanelRow(title, panels, height=1.7))
@@ -95,11 +96,12 @@ def matrix_name(name: str) -> str:
     return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
 
 
-def _over_gamma(settings: Sequence[Setting]) -> list[Curves]:
+def _over_gamma(settings: Sequence[Setting], looks: dict[str, Look]) -> list[Curves]:
+    """Return a panel for each layer, and give a matrix without a look one: one legend serves all panels."""
     layers = _by_layer(settings, "effective_rank/")
-    every = list(dict.fromkeys(matrix_name(m) for names in layers.values() for m in names))
-    # Colour and marker together differ for each of 56 matrices.
-    looks = {m: Look(PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]) for i, m in enumerate(every)}
+    for name in (matrix_name(m) for names in layers.values() for m in names):
+        # Colour and marker together differ for each of 56 matrices.
+        looks.setdefault(name, Look(PALETTE[len(looks) % len(PALETTE)], MARKERS[len(looks) % len(MARKERS)]))
     late = [(s, shown_epochs(s)[-1]) for s in settings]
     gammas = np.array([s.init_rate for s in settings])
     panels = []
