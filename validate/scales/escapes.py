@@ -123,7 +123,7 @@ def _explanation(found: MatrixRate, rate: float) -> str:
     depth = min(max(round(0.5 * (fan_in**-rate / found.std) ** 2), 1), _MOST_LAYERS)
     candidates = {
         "torch's default, uniform within ±1/√fan-in": fan_in**-0.5 / math.sqrt(3),
-        xavier: math.sqrt(2 / sum(role.shape)),
+        xavier: math.sqrt(2 / (sum(role.shape[:2]) * math.prod(role.shape[2:]))),
         "the fixed 0.02 of Hugging Face's GPT-2": 0.02,
         "torch's default for embeddings, N(0, 1)": 1.0,
         f"γ = {rate:.3g} with the fan-in {other} of {axis}": other**-rate,

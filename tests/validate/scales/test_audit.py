@@ -154,6 +154,13 @@ def test_the_module_is_left_as_it_was():
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
 
 
+def test_xaviers_fans_count_the_width_of_a_convolution():
+    layer = nn.Conv1d(8, 16, 5, bias=False)
+    nn.init.xavier_normal_(layer.weight, generator=torch.Generator().manual_seed(1))
+    (found,) = audit(layer, 0.3).escapes
+    assert "it fits Xavier's" in found.why
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("draw", [torch.randn, torch.rand])
 def test_intervals_cover_the_rate_as_often_as_they_say(draw):
