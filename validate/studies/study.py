@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from sim.config.presets import load_preset, merge, over_preset, with_source
+from sim.config.presets import load_preset, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
 from theory.checked import checked
@@ -157,7 +157,7 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     for variant, over in variants_of(data, base).items():
         over = with_source(over, origin) if origin else over
         try:
-            configs[_checked_name("variant", variant)] = make_run_config(merge(base, over))
+            configs[_checked_name("variant", variant)] = make_run_config(over_preset(base, over))
         except InputError as error:
             argument = f"study {name}, variant {variant}: {error.argument}"
             raise InputError(argument, error.value, error.problem, error.remedy) from None

@@ -106,9 +106,8 @@ def test_identical_and_misplaced_revisions_are_said(tmp_path):
     same = compare_series(saved(tmp_path / "same", matrices | {10: embedding(1000)}), CORPUS)
     assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
     content = (tmp_path / "same" / "step1" / "model.safetensors").read_bytes()
-    assert (
-        len(compare_series([io.BytesIO(content) for _ in range(3)], CORPUS).warnings) == 2
-    )  # Without names.
+    unnamed = [io.BytesIO(content) for _ in range(3)]
+    assert len(compare_series(unnamed, CORPUS).warnings) == 2
 
 
 def test_steps_are_the_numbers_that_differ():
