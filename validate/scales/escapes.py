@@ -65,8 +65,6 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     entries for κ = 3.
     """
     entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
-    if not torch.isfinite(entries).all():
-        raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
     n, shifted = entries.numel(), entries - entries[:1]  # Nothing is left of equal ones, not even rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
@@ -136,6 +134,8 @@ def _explanation(found: MatrixRate, rate: float) -> str:
 def role_escapes(role: Role) -> Iterator[Escape]:
     """Yield what is wrong with a tensor beside its rate."""
     entries, name = role.tensor.detach().double(), role.name
+    if role.kind != "unknown" and not torch.isfinite(entries).all():
+        raise InputError("module", name, "holds NaN or infinity", "audit the module before it diverges")
     if len(role.names) > 1:
         yield Escape(name, "tied", f"the same tensor as {', '.join(role.names[1:])}: one scale for all")
     if not role.tensor.requires_grad:

@@ -215,16 +215,17 @@ def test_printing_and_json():
     assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
 
 
-def broken():
+def broken(name):
     module = nn.Linear(3, 2)
-    nn.init.constant_(module.weight, math.nan)
+    nn.init.constant_(module.get_parameter(name), math.nan)
     return module
 
 
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (broken, {}, "module = 'weight': holds NaN"),
+        (lambda: broken("weight"), {}, "module = 'weight': holds NaN"),
+        (lambda: broken("bias"), {}, "module = 'bias': holds NaN"),
         (lambda: nn.LayerNorm(4), {}, "no matrix of known fan-in"),
         (model, {"inputs": "text"}, "the module cannot be run on it"),
         (model, {"fan_in": [3]}, "fan_in = "),
