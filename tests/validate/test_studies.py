@@ -116,6 +116,7 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_pa
     [
         ('purpose = "Two models on a tiny task."', "", "purpose = None: not a text; write purpose"),
         (KEEP, "keep = 3", "not a list of observables"),
+        (KEEP, 'combine = "zip"', "combine = 'zip': without axes"),
         (KEEP, 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),

@@ -40,6 +40,8 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
     decides.
     """
     if "axes" not in data:
+        if "combine" in data:
+            raise InputError("combine", data["combine"], "without axes", "write [axes], or leave it out")
         variants: Any = data.get("variants", {})
         if not isinstance(variants, dict) or not all(isinstance(over, dict) for over in variants.values()):
             raise InputError("variants", variants, "not tables", "write [variants.NAME] for each")
