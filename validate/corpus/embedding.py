@@ -154,10 +154,7 @@ def counts_and_controls(
 def token_sets(
     counts: CorpusCounts, tokens: Sequence[int], top: int, bands: Sequence[int], rng: np.random.Generator
 ) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    """Return names and tokens of the sets to compare; a band that holds fewer than two is left out.
-
-    Of tokens that are named there have to be two.
-    """
+    """Return names and tokens of the sets to compare, of two or more; a band that holds fewer is left out."""
     if len(tokens) > _MOST:
         raise InputError("tokens", len(tokens), "too many at once", f"name at most {_MOST}")
     if tokens:

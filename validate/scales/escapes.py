@@ -199,8 +199,8 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
         centre = 0.0 if uncentred else x.mean(axes).square()
         seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
 
-    found = ((name, part, _epsilon_of(part)) for name, part in module.named_modules())
-    norms = [(name, part, epsilon) for name, part, epsilon in found if epsilon is not None]
+    parts = module.named_modules()
+    norms = [(name, part, found) for name, part in parts if (found := _epsilon_of(part)) is not None]
     if inputs is not None:
         with ExitStack() as stack:
             for _, norm, _ in norms:
