@@ -100,7 +100,8 @@ def associate_rows(
     grams = [rows[tokens] @ rows[tokens].T, *predicted]
     defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
     if (n := int(defined.sum())) < 2:
-        return Association(*[Estimate(math.nan, None, None, 0)] * 4, math.nan, math.nan, n)
+        none = Estimate(math.nan, None, None, 0)
+        return Association(none, none, none, none, math.nan, math.nan, n)
     observed, first, *controls = (
         cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
     )
