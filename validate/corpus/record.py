@@ -6,7 +6,6 @@ import importlib
 import math
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -160,14 +159,15 @@ class Recorder:
         if self._board is not None:
             for name, value in row.items():
                 self._board.add_scalar(name.replace(" ", "_"), value, self._step)
-        if self._file is not None and self._file.suffix == ".csv":
-            self._write(self._file)
+        self._write(".csv")
         return row
 
-    def _write(self, file: Path) -> None:
+    def _write(self, kind: str) -> None:
         """Append the last row to a CSV file; write every row where a loss that comes later adds a column."""
-        row = self.rows[-1]
-        if file.suffix == ".csv" and row.keys() <= self._columns.keys():
+        file, row = self._file, self.rows[-1]
+        if file is None or file.suffix != kind:
+            return
+        if kind == ".csv" and row.keys() <= self._columns.keys():
             with file.open("a", encoding="utf-8", newline="") as opened:
                 opened.write(csv_text([self._columns | row]).partition("\n")[2])
         else:
@@ -193,8 +193,7 @@ class Recorder:
         """Record the last step if it is not yet, and write a Parquet file."""
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
-        if self._file is not None and self._file.suffix == ".parquet":
-            self._write(self._file)
+        self._write(".parquet")
         if self._board is not None:
             self._board.close()
 

@@ -109,8 +109,7 @@ def load_study(source: str | Path) -> Study:
     UnknownStudyError
         If there is no such study.
     InputError
-        If its file makes no sense, or a file of your own has the name of one of
-        the package's studies, whose runs it would be taken for.
+        If its file makes no sense, or has the name of a built-in study, whose runs it would be taken for.
     """
     file = Path(source)
     if file.suffix != ".toml":
