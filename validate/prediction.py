@@ -163,7 +163,7 @@ class Prediction(Shown):
         noise = self.task.n_noise > 0
         return [
             f"The labels of {name!r} depend on the order of the anchors, which an Emb-MLP does not read"
-            + ("" if noise else f": it gets at most {100 * ceiling:.0f} % of the training data right")
+            + ("" if noise else f": it gets at most {100 * ceiling:.3g} % of the training data right")
             + ". A Transformer reads it: --model.kind transformer."
             for name, ceiling in ceilings.items()
             if ceiling is not None and ceiling < 1

@@ -221,6 +221,14 @@ def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count():
     assert rule_ceiling(large, large.mappings[0]) is None
 
 
+def test_a_ceiling_just_below_one_is_not_said_to_be_one():
+    """Of 225 combinations, (1, 2) alone has another label than its tokens in the other order."""
+    rule = Expression("key + (1 if 10 * a1 + a2 == 12 else 0)")
+    mappings = [Mapping(range(1, 16), rule, "own")]
+    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
+    assert any("at most 99.6 % of" in note for note in Prediction.of(task).notes())
+
+
 @pytest.mark.parametrize("label", [RULE, BLIND])
 def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label):
     task = ordered(label)

@@ -91,6 +91,14 @@ def test_variants_lie_over_the_base_and_members_in_folders_of_their_variant(file
     assert str(studies.members_of(alone, Path("r"))[0].path) == "r/tiny/gamma0.3_seed0"
 
 
+@pytest.mark.parametrize("where", ["variants.other", "axes.tasks.other"])
+def test_another_task_keeps_no_key_of_the_studys(where, tmp_path):
+    text = TINY[: TINY.index("[variants.mlp]")].replace("[model]", "held_out = [[4, 6]]\n[model]")
+    (tmp_path / "tiny.toml").write_text(f"{text}[{where}.task]{TASK}")
+    other = studies.load_study(tmp_path / "tiny.toml").configs["other"].build_task()
+    assert not any(mapping.held_out for mapping in other.mappings)
+
+
 @pytest.mark.parametrize("name", studies.study_names())
 def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_path):
     members = studies.members_of(studies.load_study(name))
@@ -108,6 +116,7 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_pa
     [
         ('purpose = "Two models on a tiny task."', "", "purpose = None: not a text; write purpose"),
         (KEEP, "keep = 3", "not a list of observables"),
+        (KEEP, 'combine = "zip"', "combine = 'zip': without axes"),
         (KEEP, 'keep = { "0.08" = ["gram"] }', "keep.*'0.08'.*0.3, 0.8"),
         ("d_k = 4", "dk = 4", "variant attn-1e-2: model key = 'dk'"),
         ("[variants.mlp]", '[variants."m__lp"]', "not a plain name.*single '_'"),

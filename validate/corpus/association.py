@@ -13,11 +13,10 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from sim.runs.files import finite
-from theory import InputError
 from theory.arrays import FloatArray
 from theory.display import Shown, text_table
 from validate.judge.agreement import correlation
-from validate.judge.stats import Estimate
+from validate.judge.stats import UNDEFINED, Estimate
 from validate.observe.language import cosines_of_gram
 from validate.terminal.tables import Table
 
@@ -54,7 +53,8 @@ class Association:
     def cells(self) -> list[str]:
         """Return the measures as text, in the order of ``MEASURES``."""
         estimates = self.pearson, self.spearman, self.control, self.gain
-        return [*map(str, estimates), f"{self.predicted_mean:.3f}", f"{self.observed_mean:.3f}"]
+        means = self.predicted_mean, self.observed_mean
+        return [*map(str, estimates), *(UNDEFINED if math.isnan(m) else f"{m:.3f}" for m in means)]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
@@ -95,12 +95,13 @@ def associate_rows(
 ) -> Association:
     """Compare the cosines of tokens' rows with those of predicted inner products, the controls' last.
 
-    Tokens without a row, observed or predicted, are left out.
+    Tokens without a row, observed or predicted, are left out; of fewer than two nothing is defined.
     """
     grams = [rows[tokens] @ rows[tokens].T, *predicted]
     defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
-    if defined.sum() < 2:
-        raise InputError("tokens", tokens.tolist(), "fewer than two of them have a row", "name others")
+    if (n := int(defined.sum())) < 2:
+        none = Estimate(math.nan, None, None, 0)
+        return Association(none, none, none, none, math.nan, math.nan, n)
     observed, first, *controls = (
         cosines_of_gram(gram[np.ix_(defined, defined)], mean_removed) for gram in grams
     )

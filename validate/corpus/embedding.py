@@ -154,11 +154,14 @@ def counts_and_controls(
 def token_sets(
     counts: CorpusCounts, tokens: Sequence[int], top: int, bands: Sequence[int], rng: np.random.Generator
 ) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    """Return names and tokens of the sets to compare; a band that holds fewer than two is left out."""
+    """Return names and tokens of the sets to compare, of two or more; a band that holds fewer is left out."""
     if len(tokens) > _MOST:
         raise InputError("tokens", len(tokens), "too many at once", f"name at most {_MOST}")
     if tokens:
-        return [("chosen", np.unique(check_tokens("tokens", tokens, counts.vocab_size)))]
+        chosen = np.unique(check_tokens("tokens", tokens, counts.vocab_size))
+        if len(chosen) < 2:
+            raise InputError("tokens", tokens, "fewer than two", "name more")
+        return [("chosen", chosen)]
     often = counts.unigrams
     order = np.argsort(-often, kind="stable")
     sets = [("most frequent", order[: min(top, np.count_nonzero(often))])]

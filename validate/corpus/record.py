@@ -6,8 +6,6 @@ import importlib
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -108,7 +106,7 @@ class Recorder:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
         self._grams, rng = dict[str, list[FloatArray]](), np.random.default_rng(self._seed)
         tables = [r for r in self._matrices if r.kind == "embedding" or embedding in r.names]
-        role = _embedding(tables, embedding, getattr(data, "vocab_size", 1))
+        role = _embedding(tables, embedding, getattr(data, "vocab_size", 0))
         if isinstance(data, Task):
             self._tokens = np.array([a for mapping in data.mappings for a in mapping.anchors])
             labels = np.asarray(label_distribution(data, self._tokens.tolist(), held_out=True))
@@ -147,7 +145,7 @@ class Recorder:
             row |= self._cosines()
             squares = []
             for role in self._matrices:
-                row[f"norm/{role.name}"] = float(role.tensor.norm())
+                row[f"norm/{role.name}"] = float(role.tensor.float().norm())
                 row[f"gamma/{role.name}"] = gamma = _gamma(role)
                 if math.isfinite(self._start[role.name]):
                     squares.append((gamma - self._start[role.name]) ** 2)
@@ -161,14 +159,15 @@ class Recorder:
         if self._board is not None:
             for name, value in row.items():
                 self._board.add_scalar(name.replace(" ", "_"), value, self._step)
-        if self._file is not None and self._file.suffix == ".csv":
-            self._write(self._file)
+        self._write(".csv")
         return row
 
-    def _write(self, file: Path) -> None:
+    def _write(self, kind: str) -> None:
         """Append the last row to a CSV file; write every row where a loss that comes later adds a column."""
-        row = self.rows[-1]
-        if file.suffix == ".csv" and row.keys() <= self._columns.keys():
+        file, row = self._file, self.rows[-1]
+        if file is None or file.suffix != kind:
+            return
+        if kind == ".csv" and row.keys() <= self._columns.keys():
             with file.open("a", encoding="utf-8", newline="") as opened:
                 opened.write(csv_text([self._columns | row]).partition("\n")[2])
         else:
@@ -182,23 +181,19 @@ class Recorder:
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).cpu().numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
-            numbers: list[float | None] = [None] * 5
-            with suppress(InputError):  # Fewer than two tokens have a row.
-                found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
-                linear = found.pearson
-                numbers = [linear.mean, linear.low, linear.high, found.control.mean, found.observed_mean]
-            *known, observed = [math.nan if number is None else number for number in numbers]
-            names = [f"{name}/{predictor}" for name in ("pearson", "low", "high", "control")]
-            columns |= dict(zip(names, known, strict=True))
-            columns.setdefault("mean cosine", observed)
+            found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
+            linear = found.pearson
+            numbers = {"pearson": linear.mean, "low": linear.low, "high": linear.high}
+            for name, number in (numbers | {"control": found.control.mean}).items():
+                columns[f"{name}/{predictor}"] = math.nan if number is None else number
+            columns.setdefault("mean cosine", found.observed_mean)
         return columns
 
     def close(self) -> None:
         """Record the last step if it is not yet, and write a Parquet file."""
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
-        if self._file is not None and self._file.suffix == ".parquet":
-            self._write(self._file)
+        self._write(".parquet")
         if self._board is not None:
             self._board.close()
 

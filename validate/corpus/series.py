@@ -124,7 +124,7 @@ def compare_series(
     found = [Checkpoint(checkpoint) for checkpoint in checkpoints]
     steps = steps_of([checkpoint.name for checkpoint in found])
     opened = sorted(zip(steps, found, strict=True), key=lambda each: each[0])
-    V = len(opened[0][1].matrix(tensor))
+    V, _ = shape = opened[0][1].matrix(tensor).shape
     rng = np.random.default_rng(seed)
     corpora = counts_and_controls(corpus, V, padded, controls, rng)
     ((_, chosen),) = token_sets(corpora[0], tokens, top, (), rng)
@@ -137,8 +137,8 @@ def compare_series(
             readout = checkpoint.matrix(checkpoint.readout)
             matrices |= {} if np.array_equal(embedding, readout) else {"read-out": readout}
         for kind, matrix in matrices.items():
-            if len(matrix) != V:
-                problem = f"its {kind} has {len(matrix)} rows, the first embedding {V}"
+            if embedding.shape != shape or len(matrix) != V:
+                problem = f"its {kind} has the shape {matrix.shape}, the first embedding {shape}"
                 raise InputError("checkpoints", checkpoint.name, problem, "name revisions of one model")
             own = "tied" if len(matrices) == 1 else "bigram" if kind == "embedding" else "readout"
             for predictor in predictors or (own,):
@@ -163,9 +163,9 @@ def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:
     warnings: list[str] = []
     first: dict[bytes, tuple[str, FloatArray]] = {}
     for name, digest, rows in revisions:
-        known = first.setdefault(digest, (name, rows))
-        if known[0] != name:
-            warnings.append(f"{name} holds the same embedding as {known[0]}")
+        if digest in first:
+            warnings.append(f"{name} holds the same embedding as {first[digest][0]}")
+        first.setdefault(digest, (name, rows))
     distinct = list(first.values())
     for (before, a), (name, own), (after, b) in zip(distinct, distinct[1:], distinct[2:], strict=False):
         # On a path of training a revision is nearer to a neighbour than those two are to each other.

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.config.language import LanguageTask
 from sim.runs.folder import RunFolder, is_run_folder, runs_inside
-from sim.runs.run import Run, find_runs
+from sim.runs.run import Run
 from theory import cosine_matrix, frozen_direction
 from theory.arrays import ArrayLike, FloatArray, Integer
 from theory.checked import check_tokens, checked
@@ -85,9 +85,8 @@ def kept(
     """
     if root is not None:
         where = as_path("root", root)
-        levels = (1, 2) if variant is None else (1,)
-        folders = runs_inside(where / study / (variant or ""), *levels)
-        held = [RunFolder(path) for path in folders]
+        inside = runs_inside(where / study / (variant or ""), *((1, 2) if variant is None else (1,)))
+        held = [RunFolder(path) for path in inside]
         done = [run for run in held if run.has_provenance and run.read_provenance()["status"] == "complete"]
         found = [observe(Run.open(run.path)) for run in done]
     else:
@@ -117,7 +116,7 @@ def _inside(path: Path, variants: bool) -> list[Path]:
     listed = kept_files(whole.name, whole.parent)  # One that is lost is refused, too.
     kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
     # A folder without runs is refused when it is read.
-    return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or find_runs(path)
+    return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or [path]
 
 
 def _order(run: Observations) -> tuple[str, str, float, int]:

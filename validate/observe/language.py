@@ -133,9 +133,10 @@ def _geometry(
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
     """Return cosines from inner products, of rows as they are or less their mean; 0 for a zero row."""
+    rounding = 1e-14 * np.diagonal(gram)  # What is left of a row that is the mean.
     if mean_removed:
         gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    lengths = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), np.inf))
+    lengths = np.sqrt(np.where(np.diagonal(gram) > rounding, np.diagonal(gram), np.inf))
     return np.asarray(np.clip(gram / np.outer(lengths, lengths), -1.0, 1.0))
 
 

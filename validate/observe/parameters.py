@@ -69,8 +69,7 @@ def _of_attention(
         alone = model.intermediates(_tensors(bare), anything, [name])
         found["last_logits_positions"] = _head(alone[name])[0, -1]
     anchors, W_E = task.reasoning_anchors or task.anchors, parameters["W_E"]
-    cosines = observables.value_direction(W_E, parameters["0.W_V"], tokens_of(task), anchors)
-    found["wv_direction"] = cosines
+    found["wv_direction"] = observables.value_direction(W_E, parameters["0.W_V"], tokens_of(task), anchors)
     return found | observables.mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
 
 

@@ -65,8 +65,6 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     entries for κ = 3.
     """
     entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
-    if not torch.isfinite(entries).all():
-        raise InputError("module", role.name, "holds NaN or infinity", "audit the module before it diverges")
     n, shifted = entries.numel(), entries - entries[:1]  # Nothing is left of equal ones, not even rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
@@ -123,7 +121,7 @@ def _explanation(found: MatrixRate, rate: float) -> str:
     depth = min(max(round(0.5 * (fan_in**-rate / found.std) ** 2), 1), _MOST_LAYERS)
     candidates = {
         "torch's default, uniform within ±1/√fan-in": fan_in**-0.5 / math.sqrt(3),
-        xavier: math.sqrt(2 / sum(role.shape)),
+        xavier: math.sqrt(2 / (sum(role.shape[:2]) * math.prod(role.shape[2:]))),
         "the fixed 0.02 of Hugging Face's GPT-2": 0.02,
         "torch's default for embeddings, N(0, 1)": 1.0,
         f"γ = {rate:.3g} with the fan-in {other} of {axis}": other**-rate,
@@ -136,6 +134,8 @@ def _explanation(found: MatrixRate, rate: float) -> str:
 def role_escapes(role: Role) -> Iterator[Escape]:
     """Yield what is wrong with a tensor beside its rate."""
     entries, name = role.tensor.detach().double(), role.name
+    if role.kind != "unknown" and not torch.isfinite(entries).all():
+        raise InputError("module", name, "holds NaN or infinity", "audit the module before it diverges")
     if len(role.names) > 1:
         yield Escape(name, "tied", f"the same tensor as {', '.join(role.names[1:])}: one scale for all")
     if not role.tensor.requires_grad:
@@ -199,8 +199,8 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
         centre = 0.0 if uncentred else x.mean(axes).square()
         seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
 
-    found = ((name, part, _epsilon_of(part)) for name, part in module.named_modules())
-    norms = [(name, part, epsilon) for name, part, epsilon in found if epsilon is not None]
+    parts = module.named_modules()
+    norms = [(name, part, found) for name, part in parts if (found := _epsilon_of(part)) is not None]
     if inputs is not None:
         with ExitStack() as stack:
             for _, norm, _ in norms:

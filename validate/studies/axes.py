@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sim.config.model import KINDS
-from sim.config.presets import merge
+from sim.config.presets import over_preset
 from sim.config.run import DataConfig, TrainingConfig
 from sim.config.task_files import task_table
 from theory import InputError
@@ -40,6 +40,8 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
     decides.
     """
     if "axes" not in data:
+        if "combine" in data:
+            raise InputError("combine", data["combine"], "without axes", "write [axes], or leave it out")
         variants: Any = data.get("variants", {})
         if not isinstance(variants, dict) or not all(isinstance(over, dict) for over in variants.values()):
             raise InputError("variants", variants, "not tables", "write [variants.NAME] for each")
@@ -54,7 +56,7 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
     for parts in _combinations(points, data.get("combine", "product")):
         combined: Overrides = {}
         for _, change in parts:  # A point sees what the points before it changed.
-            combined = merge(combined, change(merge(base, combined)))
+            combined = over_preset(combined, change(over_preset(base, combined)))
         name = "-".join(point for point, _ in parts)
         if name in named:
             raise InputError("axes", list(axes), "give the same name to two variants", "list each value once")

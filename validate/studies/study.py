@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
-from sim.config.presets import load_preset, merge, over_preset, with_source
+from sim.config.presets import load_preset, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
 from theory.checked import checked
@@ -109,8 +109,7 @@ def load_study(source: str | Path) -> Study:
     UnknownStudyError
         If there is no such study.
     InputError
-        If its file makes no sense, or a file of your own has the name of one of
-        the package's studies, whose runs it would be taken for.
+        If its file makes no sense, or has the name of a built-in study, whose runs it would be taken for.
     """
     file = Path(source)
     if file.suffix != ".toml":
@@ -157,7 +156,7 @@ def _study(name: str, data: dict[str, Any], origin: str | None) -> Study:
     for variant, over in variants_of(data, base).items():
         over = with_source(over, origin) if origin else over
         try:
-            configs[_checked_name("variant", variant)] = make_run_config(merge(base, over))
+            configs[_checked_name("variant", variant)] = make_run_config(over_preset(base, over))
         except InputError as error:
             argument = f"study {name}, variant {variant}: {error.argument}"
             raise InputError(argument, error.value, error.problem, error.remedy) from None

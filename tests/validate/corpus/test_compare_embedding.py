@@ -125,6 +125,17 @@ def test_bands_hold_the_tokens_that_occur_so_often():
     assert {c.association.n_tokens for c in few.comparisons} == {4}
 
 
+def test_a_band_whose_tokens_have_no_rows_is_undefined_and_the_rest_is_compared():
+    """Both rare tokens come last and have no next one: no row of "bigram"."""
+    corpus = [[0, 1, 2, 3, 4]] * 30 + [[0, 5], [1, 6]]
+    found = compare_embedding(NOISE[:7], corpus, predictors=("bigram",), bands=(1, 5), controls=1)
+    sizes = {c.tokens: c.association.n_tokens for c in found.comparisons}
+    assert sizes == {"most frequent": 4, "1 to 4": 0, "5 or more": 4}
+    assert all(math.isnan(c.association.pearson.mean) for c in found.comparisons if c.tokens == "1 to 4")
+    assert "nan" not in str(found)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
 def test_tokens_and_labels_stand_for_a_corpus():
     rng = np.random.default_rng(0)
     tokens, labels = rng.integers(0, 9, (400, 3)), rng.integers(0, 12, 400)

@@ -106,6 +106,18 @@ def test_a_task_predicts_its_anchors():
     assert math.isnan(Recorder(model, task).record()["pearson/labels"])
 
 
+def test_of_a_list_the_longest_table_has_the_tokens():
+    """Some models have a table of one row, for the kind of each token."""
+    tables = nn.ModuleDict({"kinds": nn.Embedding(1, 8), "words": nn.Embedding(V, 8)})
+    assert math.isfinite(Recorder(tables, list(CORPUS)).record()["pearson/bigram"])
+
+
+def test_norms_of_half_precision_are_not_rounded_to_it():
+    model = language().to(torch.bfloat16)
+    norm = float(model.wte.weight.detach().double().norm())
+    assert Recorder(model, CORPUS).record()["norm/wte.weight"] == pytest.approx(norm, rel=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path, kind):
     """Losses that the loop notes later, in any order, stand under their names in every row."""

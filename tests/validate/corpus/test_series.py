@@ -105,6 +105,9 @@ def test_identical_and_misplaced_revisions_are_said(tmp_path):
     assert "out of order" in warning
     same = compare_series(saved(tmp_path / "same", matrices | {10: embedding(1000)}), CORPUS)
     assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
+    content = (tmp_path / "same" / "step1" / "model.safetensors").read_bytes()
+    unnamed = [io.BytesIO(content) for _ in range(3)]
+    assert len(compare_series(unnamed, CORPUS).warnings) == 2
 
 
 def test_steps_are_the_numbers_that_differ():
@@ -133,11 +136,13 @@ def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pic
 
 def test_what_is_no_series_is_refused(tmp_path):
     files = saved(tmp_path, {1: embedding(1), 2: embedding(2)[:-1]})
+    widths = saved(tmp_path / "widths", {1: embedding(1), 2: embedding(2)[:, :-1].copy(), 3: embedding(3)})
     (tmp_path / "model.safetensors.index.json").write_text("[]")
     (tmp_path / "short.safetensors").write_bytes(files[0].read_bytes()[:-20])
     for paths, argument in (
         ([], "checkpoints"),
         (files, "checkpoints"),
+        (widths, "checkpoints"),
         ([tmp_path / "model.safetensors.index.json"], "path"),
         ([tmp_path / "none.safetensors"], "file"),
     ):

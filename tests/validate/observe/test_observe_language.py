@@ -178,6 +178,14 @@ def test_a_zero_row_has_no_part_in_a_mean_cosine_and_no_cosine_from_rounding():
     np.testing.assert_allclose(cosines_of_gram(rounded, mean_removed=False), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0])
+def test_rows_less_their_mean_have_cosines_as_far_as_they_differ_by_more_than_rounding(scale):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal(20) + scale * rng.standard_normal((9, 20))
+    expected = np.nan_to_num(cosine_matrix(rows - rows[0] - (rows - rows[0]).mean(axis=0)))
+    np.testing.assert_allclose(cosines_of_gram(rows @ rows.T, mean_removed=True), expected, atol=0.02)
+
+
 @pytest.mark.parametrize("n", [SHOWN - 1, SHOWN, SHOWN + 1, SHOWN + 9])
 @pytest.mark.parametrize("end", [0, 5, None])
 def test_as_many_as_are_shown_by_falling_frequency(n, end):

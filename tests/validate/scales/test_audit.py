@@ -154,6 +154,13 @@ def test_the_module_is_left_as_it_was():
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
 
 
+def test_xaviers_fans_count_the_width_of_a_convolution():
+    layer = nn.Conv1d(8, 16, 5, bias=False)
+    nn.init.xavier_normal_(layer.weight, generator=torch.Generator().manual_seed(1))
+    (found,) = audit(layer, 0.3).escapes
+    assert "it fits Xavier's" in found.why
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("draw", [torch.randn, torch.rand])
 def test_intervals_cover_the_rate_as_often_as_they_say(draw):
@@ -208,16 +215,17 @@ def test_printing_and_json():
     assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
 
 
-def broken():
+def broken(name):
     module = nn.Linear(3, 2)
-    nn.init.constant_(module.weight, math.nan)
+    nn.init.constant_(module.get_parameter(name), math.nan)
     return module
 
 
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (broken, {}, "module = 'weight': holds NaN"),
+        (lambda: broken("weight"), {}, "module = 'weight': holds NaN"),
+        (lambda: broken("bias"), {}, "module = 'bias': holds NaN"),
         (lambda: nn.LayerNorm(4), {}, "no matrix of known fan-in"),
         (model, {"inputs": "text"}, "the module cannot be run on it"),
         (model, {"fan_in": [3]}, "fan_in = "),
