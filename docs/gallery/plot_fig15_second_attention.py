@@ -4,8 +4,8 @@ Figure 15: the second attention
 
 The last row of the last layer's attention, by position p of the key. The paper (Appendix D, E) has the
 logits rise up to the key, stay over the anchors and fall sharply after them, a cliff; the attention then
-lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all token embeddings set to zero, it has
-positions alone give a rising line.
+lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all token embeddings set to zero, it
+finds a rising line, from positions alone.
 
 Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
 

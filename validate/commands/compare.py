@@ -15,10 +15,10 @@ from validate.terminal.tables import print_json, print_table, say, tell
 class Options(CommandOptions):
     """Say whether the theory predicts the trained embeddings, and with what certainty.
 
-    The verdict is about the anchors' cosines early in training. Thresholds are those of the paper's
-    claims; the prediction is compared with runs of large initial weights and with simple guesses. With
-    --out a report shows prediction beside observation, and the paper's claims, figures and error budget
-    of these runs. The exit code is 1 if the verdict is "fails".
+    The verdict is about the anchors' cosines early in training. The prediction is compared with runs of
+    large initial weights and with simple guesses, by fixed thresholds. With --out a report shows prediction
+    beside observation, and the paper's claims, figures and error budget of these runs. The exit code is 1
+    if the verdict is "fails".
 
     example: anchorflow compare runs/demo --out runs/demo-report
     """

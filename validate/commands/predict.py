@@ -23,7 +23,7 @@ class Options(CommandOptions):
     """
 
     file: Annotated[str | None, Positional("TASK.toml")] = None
-    """A TOML file, or a preset's name."""
+    """A TOML file, or "emb-mlp" or "paper"."""
     task: str | None = None
     """Same as TASK.toml."""
     out: Path | None = None
@@ -47,7 +47,7 @@ class Options(CommandOptions):
     """Length of the curves in epochs; the flow ends after twice as many."""
     scatter: bool = False
     """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
-    at larger rates; with it the prediction takes several times as long as training."""
+    at larger rates; with it the prediction takes 4 to 30 times as long as training, or longer."""
     max_gradients: int = 20_000
     """Limit on the gradients over the population (tens of milliseconds each) that curves or flow take."""
 
