@@ -49,9 +49,9 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
     first, second = two_corpora(settings[0].runs[0])
     caption = (
-        f"Next-token loss on {first} and {second} of GPT-2, trained on both, with equally many sequences of "
-        "each. Dotted and dashed: the losses of the best model that knows only how often each token occurs, "
-        "and of the best that also knows the token before, on the first seed's sequences. "
+        f"Next-token loss of GPT-2 on {first} and {second}; it is trained on both, with equally many "
+        "sequences of each. Dotted and dashed: the losses of the best model that knows only how often each "
+        "token occurs, and of the best that also knows the token before, on the first seed's sequences. "
         f"{runs.missing_rates(settings)}"
     )
     rows = [PanelRow("Loss on each corpus", [_losses(s) for s in settings], share_y="loss")]
