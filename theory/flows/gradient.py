@@ -107,7 +107,7 @@ def population_field(population: CountPopulation, activation: Activation) -> Fie
 def losses(population: CountPopulation, now: Matrices, activation: Activation = IDENTITY) -> dict[str, float]:
     """Return the mean cross entropy of every data set of the population."""
     if activation.is_linear:
-        B = now.W_emb @ now.W1 @ now.W2
+        B = now.B
         parts = _exponential_parts(population, B)
         if parts is not None:
             log_sums = np.log(parts[0] @ parts[1].T) + parts[2]
