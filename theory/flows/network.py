@@ -28,7 +28,7 @@ class Activation:
     name : str
         What tables call it.
     value, derivative : callable
-        σ and σ', elementwise on float64 arrays; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
+        σ and σ', elementwise on arrays of float32 or float64; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
     """
 
     name: str
