@@ -31,7 +31,6 @@ from theory.flows.network import EmbMLPParameters, check_statistic
 from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Matrices, first_passage
 
-_ALL = ("W_emb", "W1", "W2")
 _HANDOVER = 0.1
 """Of the fitted weights: a rest this large, with a thousandth of their product, goes to the flow itself."""
 _SETTLED = 0.01
@@ -212,9 +211,9 @@ def _pass(walk: _Walk, C: FloatArray, S: FloatArray, rank: int, scale: float, n_
         step = _TRANSIENT / (float(np.linalg.norm(C, 2)) * scale)
         solver = Solver(1e-4, max(1e-5 * rms[0] / rms[1], 1e-13))
         times = np.linspace(0, step, 65)[1:]
-        path = linearised_flow(C, S, EmbMLPParameters(*walk.now), times, solver=solver, keep=_ALL)
+        path = linearised_flow(C, S, EmbMLPParameters(*walk.now), times, solver=solver, keep=Matrices._fields)
         walk.see(path.times, path["W_emb"])
-        walk.now = Matrices(*(path[name][-1] for name in _ALL))
+        walk.now = Matrices(*(path[name][-1] for name in Matrices._fields))
         walk.time += step
         walk.n_evaluations += path.solver.n_evaluations
         settled = _settled_rank(walk.now, C, S, scale)
