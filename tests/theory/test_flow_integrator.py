@@ -16,14 +16,7 @@ from scipy.interpolate import CubicHermiteSpline
 from theory import IntegrationError, Solver
 from theory.integrate.chebyshev import RKC, chebyshev_coefficients
 from theory.integrate.solve import integrate
-from theory.integrate.trajectory import (
-    EMBEDDING_BALANCE,
-    HIDDEN_BALANCE,
-    Matrices,
-    Recorder,
-    SolverStatistics,
-    first_passage,
-)
+from theory.integrate.trajectory import BALANCES, Matrices, Recorder, SolverStatistics, first_passage
 
 
 def stability_polynomial(s: int) -> Polynomial:
@@ -82,11 +75,10 @@ def test_a_singularity_met_unawares_is_reported_with_time_and_remedy(method):
 
 
 def test_the_drift_of_a_balance_is_its_change_over_the_norms_of_its_parts() -> None:
-    balances = (EMBEDDING_BALANCE, HIDDEN_BALANCE)
-    recorder = Recorder(Matrices(*np.ones((3, 1, 1))), (), None, balances)
+    recorder = Recorder(Matrices(*np.ones((3, 1, 1))), (), None, BALANCES)
     recorder.add(Matrices(*np.array([2.0, 1.0, 3.0]).reshape(3, 1, 1)))
     found = recorder.trajectory(np.ones(1), SolverStatistics("none")).invariants
-    assert [found[name][0] for name in balances] == pytest.approx([3 / 5, 8 / 10])
+    assert [found[name][0] for name in BALANCES] == pytest.approx([3 / 5, 8 / 10])
 
 
 def test_between_two_times_a_passage_is_linear_in_what_a_function_makes_straight() -> None:

@@ -28,8 +28,7 @@ from theory.flows.gradient import loss_function, population_field, token_gradien
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation, check_statistic
 from theory.integrate.solve import EXACT, STABILISED, Field, Solver, integrate
 from theory.integrate.trajectory import (
-    EMBEDDING_BALANCE,
-    HIDDEN_BALANCE,
+    BALANCES,
     Matrices,
     Recorder,
     SolverStatistics,
@@ -37,8 +36,6 @@ from theory.integrate.trajectory import (
     check_times,
 )
 from theory.labels.counts import CountPopulation
-
-BOTH: tuple[str, ...] = (EMBEDDING_BALANCE, HIDDEN_BALANCE)
 
 
 @checked
@@ -128,7 +125,7 @@ def coupled_flow(
     """
     matrix, checked_times = check_statistic("C", C, initial), check_times(times)
     recorder = Recorder(
-        initial.matrices, keep, loss_function(population, initial, activation), BOTH, weight_decay
+        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
     )
     field = product_field(lambda _: matrix)
     return integrate("coupled_flow", field, checked_times, solver, recorder, may_blow_up=True)
@@ -212,7 +209,7 @@ def linearised_flow(
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     checked_times = check_times(times)
     recorder = Recorder(
-        initial.matrices, keep, loss_function(population, initial, activation), BOTH, weight_decay
+        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
     )
     field = product_field(lambda B: linearised_drive(label, token, B))
     return integrate("linearised_flow", field, checked_times, solver, recorder)
@@ -262,8 +259,8 @@ def population_flow(
     checked_times, sigma = check_times(times), as_activation(activation)
     losses = loss_function(population, initial, sigma)
     if sigma.is_linear:
-        field, conserved = product_field(lambda B: token_gradient(population, B)), BOTH
+        field = product_field(lambda B: token_gradient(population, B))
     else:
-        field, conserved = population_field(population, sigma), BOTH[:1]
-    recorder = Recorder(initial.matrices, keep, losses, conserved, weight_decay)
+        field = population_field(population, sigma)
+    recorder = Recorder(initial.matrices, keep, losses, BALANCES[: 1 + sigma.is_linear], weight_decay)
     return integrate("population_flow", field, checked_times, solver, recorder)

@@ -39,8 +39,8 @@ class Matrices(NamedTuple):
 
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
-EMBEDDING_BALANCE = "W_embᵀW_emb − W1W1ᵀ"
-HIDDEN_BALANCE = "W1ᵀW1 − W2W2ᵀ"
+BALANCES = ("W_embᵀW_emb − W1W1ᵀ", "W1ᵀW1 − W2W2ᵀ")
+"""What the flow of a linear network conserves; that of any other, the first alone."""
 
 
 @dataclass(frozen=True)
@@ -181,11 +181,9 @@ class Recorder:
 
 def _balance(name: str, m: Matrices) -> tuple[FloatArray, float]:
     """Return a conserved matrix and the size of its two parts."""
-    if name == EMBEDDING_BALANCE:
-        parts = m.W_emb.T @ m.W_emb, m.W1 @ m.W1.T
-    else:
-        parts = m.W1.T @ m.W1, m.W2 @ m.W2.T
-    return parts[0] - parts[1], float(np.linalg.norm(parts[0]) + np.linalg.norm(parts[1]))
+    first, second = (m.W_emb, m.W1) if name == BALANCES[0] else (m.W1, m.W2)
+    inner, outer = first.T @ first, second @ second.T
+    return inner - outer, float(np.linalg.norm(inner) + np.linalg.norm(outer))
 
 
 def first_passage(
