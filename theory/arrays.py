@@ -2,8 +2,8 @@
 
 jaxtyping is read here alone. It is a dependency, not an optional import, because ``checked`` reads these
 annotations at run time; it is small, pure Python, and needs nothing but NumPy's ``shape`` and ``dtype``.
-Type checkers see the array's type, ``checked`` its entries. Axes are compared in tests alone
-(``tests/shapes.py``), after each call: what a function lets through must have the shape that it names.
+Type checkers see the array's type, ``checked`` the entries and axes of arguments. The axes of what a function
+returns are for readers.
 """
 
 from __future__ import annotations

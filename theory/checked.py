@@ -244,7 +244,7 @@ def _one_of(choices: tuple[Any, ...], argument: str, value: Any) -> Any:
 
 def _instance(wanted: type, argument: str, value: Any) -> Any:
     if not isinstance(value, wanted):
-        raise InputError(argument, value, f"not of type {wanted.__name__}", f"give a {wanted.__name__}")
+        raise InputError(argument, value, f"not of type {wanted.__name__}", "give one of that type")
     return value
 
 

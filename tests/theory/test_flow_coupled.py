@@ -22,6 +22,7 @@ from theory import (
     coupled_flow,
     frozen_flow,
     linearised_flow,
+    measured_rank_steps,
     population_flow,
 )
 
@@ -66,6 +67,10 @@ def test_near_the_blow_up_only_the_top_singular_pair_grows_and_later_times_are_d
     flow = coupled_flow(C, initial, [0.0, 0.9999 * end, 2 * end, 3 * end], keep=("B", "W2"))
     assert flow.times == pytest.approx([0.0, 0.9999 * end])
     assert len(flow["W2"]) == 2
+    none = coupled_flow(C, initial, [2 * end], keep=("W_emb", "B"))
+    assert (none.W_emb.shape, none["B"].shape) == ((0, 20, 6), (0, 20, 20))
+    assert str(none).startswith("0 times")
+    assert np.isinf(measured_rank_steps(none, 1.0, 2)).all()
     assert flow.blow_up == pytest.approx(end, rel=1e-6)
     u, s, w = np.linalg.svd(flow["B"][1])
     cu, _, cw = np.linalg.svd(C)

@@ -220,6 +220,8 @@ def test_what_is_never_reached_is_nan():
     assert found.steps.tolist() == [0, np.inf]
     assert np.isfinite(found.W_emb[0]).all()
     assert np.isnan(found.W_emb[1]).all()
+    start = theory.predicted_embedding(TASK, AdamSettings(1e-4), accuracies=[0.0], **OPTIONS)
+    assert start.steps.dtype == np.float64
 
 
 def test_the_set_that_counts_as_learned():

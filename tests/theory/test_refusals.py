@@ -93,6 +93,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         # More sequences than any float can count.
         lambda: theory.count_population(Task.paper(length=200)),
         lambda: theory.enumerate_population(Task.paper(length=200)),
+        *(
+            lambda f=f: f(Task.paper(length=200), SGDSettings(0.1), **TINY)
+            for f in (partial(theory.predict_learning, n_epochs=1), theory.predicted_embedding)
+        ),
         lambda: theory.gaussian_shape(ONE_LABEL, 1),
         lambda: theory.predict_value_growth(MEMORY),
         lambda: theory.build_construction(MEMORY),
@@ -222,3 +226,8 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
 def test_what_makes_no_sense_is_refused_by_name(argument, call):
     with pytest.raises(theory.InputError, match=f"^{argument} = "):
         call()
+
+
+def test_a_name_that_is_no_activation_is_refused_with_those_that_are() -> None:
+    with pytest.raises(theory.InputError, match="identity, tanh"):
+        theory.frozen_flow(C, START, [0.0], activation="relu")

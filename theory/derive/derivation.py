@@ -110,7 +110,7 @@ class Derivation:
         return all(check.passed for check in self.checks)
 
     def function(self) -> Callable[..., Any]:
-        """Return the statement as a Python function of ``arguments``, for numbers and NumPy arrays.
+        """Return the statement as a Python function of ``arguments``: arrays for matrices, else numbers.
 
         Rows are arrays of shape (1, n), as in the formulas. ``help`` of the function lists its arguments.
         """

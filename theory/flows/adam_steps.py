@@ -123,7 +123,7 @@ def adam_steps(
         raise InputError("steps", steps, "not increasing numbers of steps", "give e.g. [0, 100, 300]")
     batching, sigma = Batching(batch_size, n_sequences), as_activation(activation)
     warn_outside(settings, batching, EMBEDDING_LIMIT)
-    recorder = Recorder(keep, loss_function(population, initial, sigma), ())
+    recorder = Recorder(initial.matrices, keep, loss_function(population, initial, sigma), ())
     gradient = BatchGradient(population, batching, sigma, softmax, noise_every)
     now = Matrices(*(matrix.copy() for matrix in initial.matrices))
     moved = [k for k, name in enumerate(Matrices._fields) if name in moving]

@@ -79,7 +79,7 @@ def adaptive_flow(
         raise InputError("times", last, "would take months", remedy)
     batching, sigma = Batching(batch_size, n_sequences), as_activation(activation)
     warn_outside(settings, batching, EMBEDDING_LIMIT)
-    recorder = Recorder(keep, loss_function(population, initial, sigma), ())
+    recorder = Recorder(initial.matrices, keep, loss_function(population, initial, sigma), ())
     gradient = BatchGradient(population, batching, sigma, softmax, noise_every)
     with np.errstate(over="ignore", invalid="ignore"):
         flow = _Flow(gradient, initial, settings, [name in moving for name in ALL], rtol)

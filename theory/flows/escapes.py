@@ -46,8 +46,8 @@ def measured_rank_steps(
         How many modes to follow.
     """
     check_modes(n_modes, trajectory.W_emb.shape[1:])
-    values = np.array([np.linalg.svd(W, compute_uv=False)[:n_modes] for W in trajectory.W_emb])
-    return np.array([first_passage(trajectory.times, column, threshold, np.log) for column in values.T])
+    columns = np.linalg.svd(trajectory.W_emb, compute_uv=False).T[:n_modes]
+    return np.array([first_passage(trajectory.times, column, threshold, np.log) for column in columns])
 
 
 @checked

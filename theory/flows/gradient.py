@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 
 from theory.arrays import FloatArray
 from theory.errors import InputError
-from theory.flows.network import IDENTITY, Activation, ActivationLike, EmbMLPParameters, as_activation
+from theory.flows.network import Activation, ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses, Matrices
 from theory.labels.counts import TRAINING, CountPopulation
@@ -29,17 +29,6 @@ def single_precision(population: CountPopulation) -> CountPopulation:
     low: dict[str, Any] = {name: getattr(population, name).astype(np.float32) for name in names}
     low["data_sets"] = {name: share.astype(np.float32) for name, share in population.data_sets.items()}
     return replace(population, **low)
-
-
-def check_population(population: CountPopulation, initial: EmbMLPParameters) -> None:
-    """Refuse a population whose vocabulary is not that of the parameters."""
-    if population.vocab_size != len(initial.W_emb):
-        raise InputError(
-            "population",
-            f"{population.vocab_size} tokens",
-            f"does not fit an embedding of {len(initial.W_emb)} tokens",
-            "give both the same vocabulary",
-        )
 
 
 def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
@@ -104,10 +93,10 @@ def population_field(population: CountPopulation, activation: Activation) -> Fie
     return field
 
 
-def losses(population: CountPopulation, now: Matrices, activation: Activation = IDENTITY) -> dict[str, float]:
+def losses(population: CountPopulation, now: Matrices, activation: Activation) -> dict[str, float]:
     """Return the mean cross entropy of every data set of the population."""
     if activation.is_linear:
-        B = now.W_emb @ now.W1 @ now.W2
+        B = now.B
         parts = _exponential_parts(population, B)
         if parts is not None:
             log_sums = np.log(parts[0] @ parts[1].T) + parts[2]
@@ -146,10 +135,13 @@ def scores(
 def loss_function(
     population: CountPopulation | None, initial: EmbMLPParameters, activation: ActivationLike
 ) -> Losses | None:
-    """Return what measures the losses along a trajectory, or None without a population."""
+    """Return what measures the losses along a trajectory, or None without a population; refuse another's."""
     if population is None:
         return None
-    check_population(population, initial)
+    if population.vocab_size != len(initial.W_emb):
+        problem = f"does not fit an embedding of {len(initial.W_emb)} tokens"
+        remedy = "give both the same vocabulary"
+        raise InputError("population", f"{population.vocab_size} tokens", problem, remedy)
     return functools.partial(losses, population, activation=as_activation(activation))
 
 

@@ -26,10 +26,9 @@ from theory.checked import Decay, checked
 from theory.errors import InputError
 from theory.flows.gradient import loss_function, population_field, token_gradient
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation, check_statistic
-from theory.integrate.solve import EXACT, STABILISED, Field, Solver, decaying, integrate
+from theory.integrate.solve import EXACT, STABILISED, Field, Solver, integrate
 from theory.integrate.trajectory import (
-    EMBEDDING_BALANCE,
-    HIDDEN_BALANCE,
+    BALANCES,
     Matrices,
     Recorder,
     SolverStatistics,
@@ -37,8 +36,6 @@ from theory.integrate.trajectory import (
     check_times,
 )
 from theory.labels.counts import CountPopulation
-
-BOTH: tuple[str, ...] = (EMBEDDING_BALANCE, HIDDEN_BALANCE)
 
 
 @checked
@@ -77,7 +74,7 @@ def frozen_flow(
         σ of the network whose losses are measured; the flow itself does not depend on it.
     """
     checked_times, drive = check_times(times), frozen_direction(C, initial)
-    recorder = Recorder(keep, loss_function(population, initial, activation), ())
+    recorder = Recorder(initial.matrices, keep, loss_function(population, initial, activation), ())
     for t in checked_times:
         driven = -np.expm1(-weight_decay * t) / weight_decay if weight_decay > 0 else t
         W_emb = np.exp(-weight_decay * t) * initial.W_emb + driven * drive
@@ -127,11 +124,11 @@ def coupled_flow(
         times are dropped.
     """
     matrix, checked_times = check_statistic("C", C, initial), check_times(times)
-    recorder = Recorder(keep, loss_function(population, initial, activation), BOTH, weight_decay)
-    field = decaying(product_field(lambda _: matrix), weight_decay)
-    return integrate(
-        "coupled_flow", field, initial.matrices, checked_times, solver, recorder, may_blow_up=True
+    recorder = Recorder(
+        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
     )
+    field = product_field(lambda _: matrix)
+    return integrate("coupled_flow", field, checked_times, solver, recorder, may_blow_up=True)
 
 
 def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
@@ -211,9 +208,11 @@ def linearised_flow(
     """
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     checked_times = check_times(times)
-    recorder = Recorder(keep, loss_function(population, initial, activation), BOTH, weight_decay)
-    field = decaying(product_field(lambda B: linearised_drive(label, token, B)), weight_decay)
-    return integrate("linearised_flow", field, initial.matrices, checked_times, solver, recorder)
+    recorder = Recorder(
+        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
+    )
+    field = product_field(lambda B: linearised_drive(label, token, B))
+    return integrate("linearised_flow", field, checked_times, solver, recorder)
 
 
 def linearised_drive(C: FloatArray, S: FloatArray, B: FloatArray) -> FloatArray:
@@ -260,9 +259,8 @@ def population_flow(
     checked_times, sigma = check_times(times), as_activation(activation)
     losses = loss_function(population, initial, sigma)
     if sigma.is_linear:
-        field, conserved = product_field(lambda B: token_gradient(population, B)), BOTH
+        field = product_field(lambda B: token_gradient(population, B))
     else:
-        field, conserved = population_field(population, sigma), BOTH[:1]
-    recorder = Recorder(keep, losses, conserved, weight_decay)
-    field = decaying(field, weight_decay)
-    return integrate("population_flow", field, initial.matrices, checked_times, solver, recorder)
+        field = population_field(population, sigma)
+    recorder = Recorder(initial.matrices, keep, losses, BALANCES[: 1 + sigma.is_linear], weight_decay)
+    return integrate("population_flow", field, checked_times, solver, recorder)

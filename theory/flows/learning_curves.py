@@ -23,7 +23,7 @@ from theory.flows.gradient import scores, single_precision
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
 from theory.flows.network import ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.trajectory import Matrices, first_passage
-from theory.labels.counts import TRAINING, count_population
+from theory.labels.counts import TRAINING, check_size, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task
 
@@ -217,10 +217,10 @@ def follow_training(
 
 
 def training_size(task: Task) -> int:
-    """Return how many sequences of a task's population are trained on."""
-    combinations = [task.n_combinations(mapping) for mapping in task.mappings]
-    held_out = sum(len(mapping.held_out) for mapping in task.mappings)
-    return population_size(task) * (sum(combinations) - held_out) // sum(combinations)
+    """Return how many sequences of a task's population are trained on; too large a one is refused."""
+    check_size(task)
+    every, trained = (sum(task.n_combinations(m, held_out=h) for m in task.mappings) for h in (False, True))
+    return population_size(task) * trained // every
 
 
 def recorded_steps(n_steps: int, growth: float) -> list[int]:

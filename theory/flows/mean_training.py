@@ -197,9 +197,7 @@ class Course:
             if self._n_gradients > self._of.max_gradients:
                 problem = f"{self._of.max_gradients} gradients did not reach the end."
                 remedy = "Ask for fewer epochs or a smaller rate, or allow more by max_gradients"
-                raise IntegrationError(
-                    "predict_learning", problem, self.done * self._of.settings.rate, remedy
-                )
+                raise IntegrationError("the mean course", problem, self.done * self._of.settings.rate, remedy)
             each = (self._gradient.mean(self._low(at)).packed() for at in around)
             self._last = y, [-gradient.astype(np.float64) for gradient in each]
         return self._last[1]
@@ -226,7 +224,7 @@ class Course:
             message = self._stepper.step()
         if message is not None:
             remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
-            raise IntegrationError("predict_learning", message, self._stepper.t, remedy)
+            raise IntegrationError("the mean course", message, self._stepper.t, remedy)
         return self._stepper.y
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:

@@ -28,7 +28,7 @@ class Activation:
     name : str
         What tables call it.
     value, derivative : callable
-        σ and σ', elementwise on float64 arrays; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
+        σ and σ', elementwise on arrays of float32 or float64; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
     """
 
     name: str
@@ -67,23 +67,14 @@ IDENTITY = Activation("identity", lambda h: h, np.ones_like)
 TANH = Activation("tanh", np.tanh, _tanh_derivative)
 """σ = tanh, the activation of the paper's analysis in this toolkit's experiments."""
 
-ActivationLike = Activation | Literal["identity", "tanh"]
-"""What every function takes for σ: an ``Activation``, or the name of one of these two."""
+ActivationLike = Literal["identity", "tanh"] | Activation
+"""What every function takes for σ: the name of one of these two, or an ``Activation``."""
 _BY_NAME = {known.name: known for known in (IDENTITY, TANH)}
 
 
 def as_activation(activation: ActivationLike) -> Activation:
     """Return the activation that a name stands for, or the one given."""
-    if isinstance(activation, Activation):
-        return activation
-    if activation not in _BY_NAME:
-        raise InputError(
-            "activation",
-            activation,
-            "not a known name",
-            f"choose {' or '.join(_BY_NAME)}, or give a theory.Activation",
-        )
-    return _BY_NAME[activation]
+    return activation if isinstance(activation, Activation) else _BY_NAME[activation]
 
 
 @checked_fields

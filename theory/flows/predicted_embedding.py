@@ -119,7 +119,7 @@ def predicted_embedding(
         if steps is None and points[-1].accuracy >= wanted[-1]:
             break
     chosen = [_reached(points, value, by_accuracy=steps is None) for value in wanted]
-    numbers, hits, embeddings = (np.array(part) for part in zip(*chosen, strict=True))
+    numbers, hits, embeddings = (np.array(part, np.float64) for part in zip(*chosen, strict=True))
     return PredictedEmbedding(numbers, hits, embeddings, learned)
 
 

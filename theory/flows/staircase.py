@@ -31,7 +31,6 @@ from theory.flows.network import EmbMLPParameters, check_statistic
 from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Matrices, first_passage
 
-_ALL = ("W_emb", "W1", "W2")
 _HANDOVER = 0.1
 """Of the fitted weights: a rest this large, with a thousandth of their product, goes to the flow itself."""
 _SETTLED = 0.01
@@ -132,9 +131,7 @@ def saddle_staircase(
     walk.see(np.zeros(1), initial.W_emb[None])
     drives, ranks = [], []
     while np.isinf(walk.escapes(n_modes)).any() and scale > 0:
-        M = _projected(
-            linearised_drive(label, token, walk.now.W_emb @ walk.now.W1 @ walk.now.W2), walk.now, rank
-        )
+        M = _projected(linearised_drive(label, token, walk.now.B), walk.now, rank)
         ranks.append(rank)
         drives.append(float(np.linalg.norm(M, 2)))
         if drives[-1] <= _NOTHING * np.linalg.norm(label, 2) or not _stay(walk, M, rank, _HANDOVER * scale):
@@ -167,8 +164,7 @@ def _projected(M: FloatArray, now: Matrices, rank: int) -> FloatArray:
 
 
 def _size(now: Matrices) -> float:
-    norms = [float(np.linalg.norm(matrix, 2)) for matrix in now]
-    return max(norms)
+    return max(float(np.linalg.norm(matrix, 2)) for matrix in now)
 
 
 def _stay(walk: _Walk, M: FloatArray, rank: int, handover: float) -> bool:
@@ -215,9 +211,9 @@ def _pass(walk: _Walk, C: FloatArray, S: FloatArray, rank: int, scale: float, n_
         step = _TRANSIENT / (float(np.linalg.norm(C, 2)) * scale)
         solver = Solver(1e-4, max(1e-5 * rms[0] / rms[1], 1e-13))
         times = np.linspace(0, step, 65)[1:]
-        path = linearised_flow(C, S, EmbMLPParameters(*walk.now), times, solver=solver, keep=_ALL)
+        path = linearised_flow(C, S, EmbMLPParameters(*walk.now), times, solver=solver, keep=Matrices._fields)
         walk.see(path.times, path["W_emb"])
-        walk.now = Matrices(*(path[name][-1] for name in _ALL))
+        walk.now = Matrices(*(path[name][-1] for name in Matrices._fields))
         walk.time += step
         walk.n_evaluations += path.solver.n_evaluations
         settled = _settled_rank(walk.now, C, S, scale)
@@ -229,7 +225,7 @@ def _pass(walk: _Walk, C: FloatArray, S: FloatArray, rank: int, scale: float, n_
 def _settled_rank(now: Matrices, C: FloatArray, S: FloatArray, scale: float) -> int:
     """Return the rank of the saddle that the matrices are near, −1 if they are near none."""
     rank = int(np.sum(np.linalg.svd(now.W1, compute_uv=False) > _HANDOVER * scale))
-    M = linearised_drive(C, S, now.W_emb @ now.W1 @ now.W2)
+    M = linearised_drive(C, S, now.B)
     acts = np.linalg.norm(M - _projected(M, now, rank), 2)
     _, rest = _split(now, rank)
     small, left = _size(rest) / scale, np.linalg.norm(M, 2)

@@ -53,41 +53,28 @@ EXACT = Solver(rtol=1e-9, atol=1e-9, method="DOP853")
 """For smooth flows, and as the reference that other settings are judged by."""
 
 
-def decaying(field: Field, weight_decay: float) -> Field:
-    """Return the field of the same flow under weight decay λ: field(θ) − λθ."""
-    if weight_decay == 0:
-        return field
-
-    def decayed(now: Matrices) -> Matrices:
-        return Matrices(*(v - weight_decay * w for v, w in zip(field(now), now, strict=True)))
-
-    return decayed
-
-
 def integrate(
     flow: str,
     field: Field,
-    initial: Matrices,
     times: FloatArray,
     solver: Solver,
     recorder: Recorder,
     *,
     may_blow_up: bool = False,
 ) -> Trajectory:
-    """Follow dθ/dt = field(θ) from t = 0 and record it at the given times, which increase from 0 or later.
+    """Follow dθ/dt = field(θ) − λθ and record it at the given times, which increase from 0 or later.
 
-    With ``may_blow_up`` it ends at a finite-time singularity of a field homogeneous of degree 2. ``flow`` is
-    its name in error messages.
+    The recorder has θ at t = 0, and λ. With ``may_blow_up`` the flow ends at a finite-time singularity of a
+    field homogeneous of degree 2. ``flow`` is its name in error messages.
 
     Raises
     ------
     IntegrationError
         If the integrator fails or takes more than ``solver.max_steps`` steps.
     """
-    start = initial.packed()
+    initial, start = recorder.initial, recorder.initial.packed()
     rms = float(np.sqrt(np.mean(np.square(start))))
     atol = solver.atol * (rms if rms > 0 else 1.0)
-    recorder.start(initial)
     pending = int(np.searchsorted(times, 0.0, side="right"))
     for _ in range(pending):
         recorder.add(initial)
@@ -95,10 +82,10 @@ def integrate(
         return recorder.trajectory(times, SolverStatistics(solver.method, 0, 0, solver.rtol, atol))
 
     def velocity(_: float, vector: FloatArray) -> FloatArray:
-        return field(initial.unpack(vector)).packed()
+        return field(initial.unpack(vector)).packed() - recorder.weight_decay * vector
 
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(field(initial).packed()).all():  # SciPy would look for a first step for ever.
+        if not np.isfinite(velocity(0.0, start)).all():  # SciPy would look for a first step for ever.
             raise IntegrationError(flow, "the velocity overflows.", 0.0, "Start from smaller parameters")
     stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
     n_steps, blow_up = 0, None

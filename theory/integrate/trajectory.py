@@ -21,6 +21,11 @@ class Matrices(NamedTuple):
     W1: FloatArray
     W2: FloatArray
 
+    @property
+    def B(self) -> FloatArray:
+        """Their product (d, d)."""
+        return self.W_emb @ self.W1 @ self.W2
+
     def packed(self) -> FloatArray:
         """Return all entries as one vector."""
         return np.concatenate([matrix.ravel() for matrix in self])
@@ -34,8 +39,8 @@ class Matrices(NamedTuple):
 
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
-EMBEDDING_BALANCE = "W_embᵀW_emb − W1W1ᵀ"
-HIDDEN_BALANCE = "W1ᵀW1 − W2W2ᵀ"
+BALANCES = ("W_embᵀW_emb − W1W1ᵀ", "W1ᵀW1 − W2W2ᵀ")
+"""What the flow of a linear network conserves; that of any other, the first alone."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class Trajectory(Shown):
         sizes = ", ".join(f"{name} {' x '.join(map(str, a.shape[1:]))}" for name, a in self.kept.items())
         ends = "" if self.blow_up is None else f", leaves every bound at {self.blow_up:.4g}"
         span = f" from {self.times[0]:g} to {self.times[-1]:g}" if len(self.times) else ""
-        norms = {f"‖{name}‖": np.linalg.norm(a.reshape(len(a), -1), axis=1) for name, a in self.kept.items()}
+        norms = {f"‖{name}‖": np.linalg.norm(a, axis=(1, 2)) for name, a in self.kept.items()}
         columns = norms | {f"loss {name}": values for name, values in self.losses.items()}
         rows = [
             [f"{self.times[i]:.4g}", *(f"{values[i]:.4g}" for values in columns.values())]
@@ -128,6 +133,7 @@ class Recorder:
 
     def __init__(
         self,
+        initial: Matrices,
         keep: Sequence[str],
         losses: Losses | None,
         conserved: Sequence[str],
@@ -140,23 +146,18 @@ class Recorder:
         self._losses: list[dict[str, float]] = []
         self._loss_of = losses
         self._drift: dict[str, list[float]] = {name: [] for name in conserved}
-        self._initial: dict[str, FloatArray] = {}
-        self._decay = weight_decay
+        self._conserved = {name: _balance(name, initial)[0] for name in conserved}
+        self.initial, self.weight_decay = initial, weight_decay
         self._count = 0
-
-    def start(self, initial: Matrices) -> None:
-        """Note the conserved matrices' values at t = 0."""
-        self._initial = {name: _balance(name, initial)[0] for name in self._drift}
 
     def add(self, now: Matrices, time: float = 0.0) -> None:
         """Keep what is asked for of the matrices at the next time."""
         self._count += 1
         for name, values in self._kept.items():
-            matrix = now.W_emb @ now.W1 @ now.W2 if name == "B" else getattr(now, name)
-            values.append(np.array(matrix))
+            values.append(np.array(getattr(now, name)))
         for name, drifts in self._drift.items():
             value, size = _balance(name, now)
-            expected = self._initial[name] * np.exp(-2 * self._decay * time)
+            expected = self._conserved[name] * np.exp(-2 * self.weight_decay * time)
             change = float(np.linalg.norm(value - expected))
             drifts.append(change / size if size > 0 else change)
         if self._loss_of is not None:
@@ -167,9 +168,10 @@ class Recorder:
     ) -> Trajectory:
         """Return everything collected; ``times`` beyond the last one reached are dropped."""
         names = self._losses[0] if self._losses else {}
+        shapes = {name: (self._count, *getattr(self.initial, name).shape) for name in self._kept}
         return Trajectory(
             times[: self._count],
-            {name: np.array(values) for name, values in self._kept.items()},
+            {name: np.reshape(values, shapes[name]) for name, values in self._kept.items()},
             {name: np.array([row[name] for row in self._losses]) for name in names},
             {name: np.array(values) for name, values in self._drift.items()},
             solver,
@@ -179,11 +181,9 @@ class Recorder:
 
 def _balance(name: str, m: Matrices) -> tuple[FloatArray, float]:
     """Return a conserved matrix and the size of its two parts."""
-    if name == EMBEDDING_BALANCE:
-        parts = m.W_emb.T @ m.W_emb, m.W1 @ m.W1.T
-    else:
-        parts = m.W1.T @ m.W1, m.W2 @ m.W2.T
-    return parts[0] - parts[1], float(np.linalg.norm(parts[0]) + np.linalg.norm(parts[1]))
+    first, second = (m.W_emb, m.W1) if name == BALANCES[0] else (m.W1, m.W2)
+    inner, outer = first.T @ first, second @ second.T
+    return inner - outer, float(np.linalg.norm(inner) + np.linalg.norm(outer))
 
 
 def first_passage(
@@ -195,7 +195,7 @@ def first_passage(
     """Return the first time at which a quantity is at least at a level; infinity where it never is.
 
     Between two times ``straight`` of the values is taken to be linear: by default the values themselves, and
-    these too where it is not finite, as the logarithm of 0.
+    these too where it is not finite, as the logarithm of 0, or cannot tell the two apart.
     """
     t, x = np.asarray(times, np.float64), np.asarray(values, np.float64)
     reached = np.flatnonzero(x >= level)
@@ -207,5 +207,6 @@ def first_passage(
     ends = np.array([x[k - 1], x[k], level])
     with np.errstate(divide="ignore"):
         straightened = straight(ends)
-    before, after, wanted = straightened if np.isfinite(straightened).all() else ends
+    usable = np.isfinite(straightened).all() and straightened[0] != straightened[1]
+    before, after, wanted = straightened if usable else ends
     return float(t[k - 1] + (wanted - before) / (after - before) * (t[k] - t[k - 1]))

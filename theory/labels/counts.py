@@ -109,7 +109,7 @@ def count_population(
     InputError
         If the population is too large to enumerate; ``linearised_flow`` needs only C and S.
     """
-    _check_size(task)
+    check_size(task)
     if tables is not None:
         check_tables(task, tables)
     left, shares = _key_counts(task)
@@ -161,7 +161,8 @@ def count_sample(
     return CountPopulation(left, np.zeros((1, vocab_size)), distributions[:, None], {TRAINING: weights})
 
 
-def _check_size(task: Task) -> None:
+def check_size(task: Task) -> None:
+    """Refuse a task with too many distinct token counts, or too large a table."""
     m = task.length - task.n_anchors
     n_left = comb(len(task.keys) + m - 1, m)
     distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
