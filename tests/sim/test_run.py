@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +213,8 @@ def _work_unprivileged(work: Callable[[Path], object], out: Path, said: Any) -> 
 @pytest.mark.parametrize(
     ("work", "problem"),
     [
-        (lambda out: train(small(), out), "cannot be written (Permission denied)"),
-        (lambda out: train(small(), out, resume=True), "cannot be written (Permission denied)"),
+        (partial(train, small()), "cannot be written (Permission denied)"),
+        (partial(train, small(), resume=True), "cannot be written (Permission denied)"),
         (Run.open, "not a run folder"),
     ],
 )
