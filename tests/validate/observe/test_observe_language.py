@@ -130,20 +130,22 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.loss_gap(overflowed))
 
 
-def test_fig_14_shows_each_seed_at_its_own_early_snapshot():
+def test_figs_7_and_14_show_each_seed_at_its_own_early_snapshot_and_with_its_own_number_of_words():
     first, second = (make_language_observations(seed=seed) for seed in (0, 1))
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
     arrays = late.arrays | {"cosine/prontoqa": late.arrays["cosine/prontoqa"] * [[[1.0]], [[0.5]], [[0.1]]]}
-    runs = [soon, dataclasses.replace(late, arrays=arrays)]
-    row = draw_figure(14, [*runs, make_language_observations(0.3)]).rows[0]
-    panel = row.panels[-1]
-    assert isinstance(panel, HeatMap)
-    assert "epoch 1" in panel.title
-    expected = [runs[0].at("cosine/prontoqa", 1), runs[1].at("cosine/prontoqa", 4)]
-    np.testing.assert_allclose(panel.values, expected[0])
+    words = ("cosine/", "predicted/", "control/")
+    fewer = {name: own[..., 1:, 1:] if name.startswith(words) else own for name, own in arrays.items()}
+    runs = [soon, dataclasses.replace(late, arrays=fewer)]
+    sheets = {number: draw_figure(number, [*runs, make_language_observations(0.3)]) for number in (7, 14)}
+    row, expected = sheets[14].rows[0], [runs[0].at("cosine/prontoqa", 1), runs[1].at("cosine/prontoqa", 4)]
     means = [float(off_diagonal(matrix).mean()) for matrix in expected]
-    assert seeds_text(means, (-1, 1)) in panel.numbers
+    for panel in (sheets[7].rows[1].panels[-1], row.panels[-1]):
+        assert isinstance(panel, HeatMap)
+        assert "epoch 1" in panel.title
+        np.testing.assert_allclose(panel.values, expected[0])
+        assert seeds_text(means, (-1, 1)) in panel.numbers
     likeness = [language.cosine_correlation(run, "prontoqa") for run in runs]
     assert f"{seeds_text(likeness, (-1, 1))} at γ = 0.8" in row.says
 

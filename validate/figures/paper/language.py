@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from theory import off_diagonal
 from theory.arrays import FloatArray
 from validate.figures import runs
 from validate.figures.embedding import BAR
@@ -68,7 +69,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
     nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
     gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
-    found = f"ΔL {_course([s.init_rate for s in settings], np.nanmean(relative.curves['ΔL'].seeds, axis=0))}"
+    found = f"ΔL {_course(relative.curves['ΔL'])}"
     title = f"A  Loss at the end of training; L₁: loss on {first}, L₂: loss on {second}"
     rows = [PanelRow(title, gaps, says=f"{found}.")]
     for name in names:
@@ -134,11 +135,13 @@ def _gaps(
     return Curves(title, curves, x, unit, levels=ZERO, bars=True, numbers=numbers)
 
 
-def _course(gammas: Sequence[float], means: FloatArray) -> str:
-    """Return how some means run over γ: rise, fall, or have their least or greatest value inside."""
+def _course(curve: Curve) -> str:
+    """Return how the means that are known run over γ: rise, fall, or turn inside."""
+    known = np.isfinite(curve.seeds).any(axis=0)
+    gammas, means = np.asarray(curve.x)[known], np.nanmean(curve.seeds[:, known], axis=0)
+    if len(means) < 2:
+        return f"is shown at {('no', 'one')[len(means)]} γ"
     steps = np.sign(np.diff(means))
-    if len(steps) == 0:
-        return "is shown at one γ"
     if (steps >= 0).all() or (steps <= 0).all():
         return f"{'rises' if steps.sum() > 0 else 'falls'} with γ"
     shape, turn = ("least", int(means.argmin())) if steps[0] < 0 else ("greatest", int(means.argmax()))
@@ -147,22 +150,22 @@ def _course(gammas: Sequence[float], means: FloatArray) -> str:
 
 def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
     """Return the first seed's cosines of a corpus's words at its early snapshot."""
-    epochs = [early_epoch(run) for run in setting.runs]
-    matrices = np.array([r.at(f"cosine/{name}", e) for r, e in zip(setting.runs, epochs, strict=True)])
-    return _words(f"{which}training,\nepoch {epochs[0]}", setting, name, matrices)
+    matrices = [run.at(f"cosine/{name}", early_epoch(run)) for run in setting.runs]
+    return _words(f"{which}training,\nepoch {early_epoch(setting.runs[0])}", setting, name, matrices)
 
 
 def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> HeatMap:
     """Return the cosines of a corpus's words that its counts predict, or the ``control`` of shuffled text."""
     title = {"predicted": "predicted,\nrows of $C + C^T$", "control": "predicted from\nshuffled text"}[kind]
-    return _words(title, setting, name, setting.array(f"{kind}/tied/{name}"))
+    return _words(title, setting, name, [run.array(f"{kind}/tied/{name}") for run in setting.runs])
 
 
-def _words(title: str, setting: Setting, name: str, matrices: FloatArray) -> HeatMap:
-    """Return the map of the first seed; ``numbers`` has all seeds, whose most frequent words differ."""
-    words = shown_words(setting.runs[0]).get(name) or range(1, matrices.shape[-1] + 1)
-    panel = cosine_map(title, words, matrices[:1], "word, by frequency")
-    panel.numbers = cosine_map(title, words, matrices).numbers
+def _words(title: str, setting: Setting, name: str, matrices: Sequence[FloatArray]) -> HeatMap:
+    """Return the map of the first seed; others have other words, and fewer of them where a text has few."""
+    words = shown_words(setting.runs[0]).get(name) or range(1, len(matrices[0]) + 1)
+    panel = cosine_map(title, words, matrices[0][None], "word, by frequency")
+    means = [float(off_diagonal(matrix).mean()) for matrix in matrices]
+    panel.numbers = f"{' '.join(title.split())}: mean cosine of pairs {seeds_text(means, COSINE)}"
     return panel
 
 
