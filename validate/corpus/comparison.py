@@ -142,7 +142,7 @@ class LanguageComparison:
         write_page(out, "comparison", self.to_json(), title, text, self.tables(), figures)
 
 
-_UNDEFINED = "undefined: not a number for some seed, as where no snapshot has both losses below that entropy"
+_UNDEFINED = "undefined: a seed has none, as without a snapshot below that entropy or equally frequent words"
 _LOSSES: dict[str, Callable[[Observations, str], float]] = {
     "loss": lambda run, name: float(curve(run, "loss", name)[1][-1]),
     "of a token": lambda run, name: entropy(run, name, "frequencies"),

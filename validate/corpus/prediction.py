@@ -97,6 +97,10 @@ class CorpusPrediction(Shown):
         nearest : sequence of str, optional
             Words whose neighbours are looked for among the ``candidates`` most frequent words.
         """
+        if corpus.vocab_size < 2:
+            raise InputError(
+                "corpus", " ".join(corpus.words), "its only token", "give a text of several words"
+            )
         tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
         wanted = [corpus.token(word) for word in nearest]
         V, others = corpus.vocab_size, corpus.most_frequent(candidates)
@@ -192,9 +196,8 @@ class CorpusPrediction(Shown):
         }
 
     def _shown(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
-        mean = _cell(self.geometry.mean_cosine)
-        sizes = f"{len(self.words)} words of {self.corpus.vocab_size}"
-        title = f"{sizes}, predictor {self.geometry.predictor}; mean cosine {mean}"
+        g, sizes = self.geometry, f"{len(self.words)} words of {self.corpus.vocab_size}"
+        title = f"{sizes}, predictor {g.predictor}; mean cosine {_cell(g.mean_cosine)}"
         return title, *self._words()[1:3]
 
 

@@ -10,6 +10,7 @@ from sim import Run, prontoqa_questions
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic import NAMES, WORDS, several_language
 from validate.corpus.comparison import LanguageComparison
+from validate.figures.paper import draw_figure
 from validate.judge.groups import group_runs
 
 SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]
@@ -69,6 +70,17 @@ def test_a_loss_that_overflowed_is_undefined():
     means = [(line["corpus"], line["loss"]["mean"]) for line in plain["losses"]]
     assert [mean is None for _, mean in means] == [name == NAMES[0] for name, _ in means]
     assert comparison.tables()
+    assert "ΔL is shown at no γ" in draw_figure(7, runs).caption
+    assert "ΔL rises with γ" in draw_figure(7, [*runs[:2], *several_language((0.5, 0.8))]).caption
+
+
+def test_without_words_of_equal_frequency_their_condition_is_undefined_and_its_claim_stays():
+    runs = several_language((0.8,))
+    for run in runs:
+        for name in NAMES:
+            del run.arrays[f"mean_cosine_matched/{name}"]
+    findings = {f.claim.number: f for f in LanguageComparison.of(group_runs(runs)).findings}
+    assert [o.state for o in findings[34].outcomes].count("undefined") == 1
 
 
 @pytest.mark.usefixtures("blank_pictures")
@@ -142,6 +154,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         ([*PREDICT, "x" * 300 + ".txt"], "cannot be read ("),
         ([*PREDICT, "toy.txt", "--documents", "line", "--tokens", "dogg"], "did you mean one of 'dog'"),
         ([*PREDICT, "toy.txt", "--documents", "file"], "too few documents"),
+        ([*PREDICT, "short.txt", "--documents", "line"], "corpus = 'dog': its only token"),
         (["train"], "needs FILE"),
         (["train", "empty.txt"], "no document holds a word"),
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
@@ -149,6 +162,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         (["train", "toy.txt", "--context", "1"], "context = 1: "),
         (["train", "toy.txt", "--sequences", "10000000"], "sequences = 10000000: training needs"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
+        (["demo", "short.txt"], "0 sequences of 96 tokens; give a text of 4800 words"),
         (["demo", "questions.txt"], "give it another name"),
         (["demo", "odd.jsonl"], "'text'; give one with texts there, or use anchorflow corpus train"),
         (["compare", "missing"], "no such folder"),
@@ -159,6 +173,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, message, refused):
     Path("empty.txt").touch()
+    Path("short.txt").write_text("dog dog\n" * 40)
     Path("questions.txt").touch()
     Path("odd.jsonl").write_text('{"story": "a dog"}\n')
     assert message in refused("corpus", *arguments)

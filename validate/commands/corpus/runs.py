@@ -49,7 +49,7 @@ class Train(TrainingOptions):
     tokenizer: Path | None = None
     """A Hugging Face tokenizer.json; without it, lower-case words."""
     vocabulary: int | None = None
-    """Keep this many of the most frequent tokens; the others become <other>."""
+    """Keep this many tokens, <other> and <end> among them: the most frequent; the others become <other>."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer, not only those that occur."""
     context: int = 128
@@ -191,20 +191,21 @@ def demo(options: Demo) -> int:
         try:
             n = sim.make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
         except InputError as error:
-            if error.argument != "fields":
+            if error.argument == "fields":
+                remedy = "give one with texts there, or use anchorflow corpus train, which has --field"
+                raise InputError("file", str(other), f"{error.problem}: {error.value!r}", remedy) from None
+            if error.argument != "length":
                 raise
-            remedy = "give one with texts there, or use anchorflow corpus train, which has --field"
-            raise InputError("file", str(other), f"{error.problem}: {error.value!r}", remedy) from None
+            n = 0  # Not even one sequence of the length that every demo has.
         if n < FEWEST:
             problem = f"has {n} sequences of {CONTEXT} tokens"
             raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")
     folder.check((*FILES, QUESTIONS, TOY), FOLDERS)
     questions = folder.write(QUESTIONS, "\n\n".join(q.text for q in sim.prontoqa_questions(TEXTS)) + "\n")
     other = other or folder.write(TOY, "\n\n".join(sim.toy_facts(TEXTS)) + "\n")
-    corpora = [_source(questions), _source(other)]
-    n = min(SEQUENCES, sim.make_language_task(corpora, length=CONTEXT, layout="pack").n_sequences)
-    task = sim.make_language_task(corpora, length=CONTEXT, n_sequences=n, layout="pack")
-    config = make_run_config(load_preset("language-demo") | {"task": task.model_dump(mode="json")})
+    task = sim.make_language_task([_source(questions), _source(other)], length=CONTEXT, layout="pack")
+    own = task.model_dump(mode="json") | {"n_sequences": min(SEQUENCES, task.n_sequences)}
+    config = make_run_config(load_preset("language-demo") | {"task": own})
     planned = planned_in(options.out, config.members())
     train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")

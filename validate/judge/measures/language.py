@@ -99,13 +99,14 @@ def cosine_correlation(
 def cosine_contrast(run: Observations, *, matched: bool = False) -> float:
     """Return the mean cosine of the second corpus's tokens less that of the first's, early (Fig. 7B).
 
-    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency.
+    ``matched`` takes tokens of one corpus alone, in pairs of equal frequency; NaN for fewer than two pairs.
     """
-    epoch = compared_epoch(run)
-    if epoch is None:
-        return math.nan
     kind = "mean_cosine_matched" if matched else "mean_cosine"
-    first, second = (run.at(f"{kind}/{name}", epoch) for name in two_corpora(run))
+    names = [f"{kind}/{name}" for name in two_corpora(run)]
+    epoch = compared_epoch(run)
+    if epoch is None or (matched and names[0] not in run.arrays):
+        return math.nan
+    first, second = (run.at(name, epoch) for name in names)
     return float(second - first)
 
 
