@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -79,5 +80,4 @@ class LanguageTask(Section):
 
 def corpus_name(file: str) -> str:
     """Return a name for the corpus of a file: its stem, in letters that a name may have."""
-    stem = file.rpartition("/")[2].partition(".")[0]
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:40] or "corpus"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", PurePath(file).stem).strip("-._")[:40] or "corpus"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
-from sim.config.language import LanguageTask
+from sim.config.language import LanguageTask, corpus_name
 from sim.config.model import KINDS, EmbMLPConfig, TransformerConfig, register_model
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
@@ -253,6 +253,12 @@ def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:
     (member,) = RunConfig().members()
     assert member.task == Task.paper(3)
     assert (member.init_rate, member.seed, member.model.kind) == (0.8, 0, "emb-mlp")
+
+
+def test_files_whose_names_differ_before_the_last_dot_are_corpora_of_different_names() -> None:
+    files = ("data.train.txt", "data.test.txt", ".hidden.txt", "my text.md", "é.md", "no_ending")
+    names = ["data.train", "data.test", "hidden", "my-text", "corpus", "no_ending"]
+    assert [corpus_name(f"folder.d/{file}") for file in files] == names
 
 
 def test_a_whole_vocabulary_is_that_of_a_tokenizer() -> None:
