@@ -101,11 +101,10 @@ class Corpus:
     def trimmed(self, n: Size) -> Corpus:
         """Return the corpus with its n most frequent words; all others become ``<other>``."""
         kept = self.most_frequent(n)
-        if len(kept) == np.count_nonzero(self.counts):
-            words, new = tuple(self.words[i] for i in kept), np.full(self.vocab_size, -1, np.int32)
-        else:
-            words = (*(self.words[i] for i in kept), OTHER)
-            new = np.full(self.vocab_size, len(kept), np.int32)
+        words = tuple(self.words[i] for i in kept)
+        if len(kept) < np.count_nonzero(self.counts):
+            words = (*words, OTHER)
+        new = np.full(self.vocab_size, len(kept), np.int32)
         new[kept] = np.arange(len(kept), dtype=np.int32)
         return Corpus(new[self.tokens], self.ends, words)
 

@@ -119,10 +119,8 @@ def make_language_task(
     if n_sequences is None:
         numbers = _windows(whole, lengths, length) if layout == "pack" else lengths.values()
         n_sequences = min(MOST_SEQUENCES, *numbers)
-    vocab_size = min(vocabulary or size + 1, size + 1)
-    return LanguageTask(
-        **dict(task) | {"corpora": named, "n_sequences": n_sequences, "vocab_size": vocab_size}
-    )
+    sizes = {"n_sequences": n_sequences, "vocab_size": min(vocabulary or size + 1, size + 1)}
+    return LanguageTask(**dict(task) | {"corpora": named} | sizes)
 
 
 def _windows(whole: Corpus, lengths: dict[str, int], window: int) -> list[int]:

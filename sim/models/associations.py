@@ -55,11 +55,6 @@ def train_associations(
     steps : int
     rate : float
         η.
-
-    Raises
-    ------
-    InputError
-        If the sequences are not such an array, a token is outside the vocabulary, or memory is short.
     """
     shape = np.shape(sequences)
     if shape[1] < 2:

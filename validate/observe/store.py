@@ -9,7 +9,6 @@ from shlex import quote
 from typing import Any, ClassVar
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.data.corpus import printable
 from sim.runs.files import DamagedError, read_regular, read_tensors, write_json, write_tensors, writing
 from sim.runs.manifest import Manifest, digest
 from sim.runs.run import Run
@@ -133,7 +132,7 @@ def words_of(run: Run) -> Words:
     """Return the words of the matrices that are observed of a run, for each corpus."""
     from validate.observe.language import most_frequent
 
-    return {name: [printable(c.words[t]) for t in most_frequent(c)] for name, c in run.corpora().items()}
+    return {name: [c.words[t] for t in most_frequent(c)] for name, c in run.corpora().items()}
 
 
 def keep_words(run: Run, folder: Path) -> None:
