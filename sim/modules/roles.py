@@ -95,7 +95,7 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that a pattern fits, or refuse one that fits none."""
     every = list(names)
     # A name stands for itself, whatever is in it, as in "layers[0].weight".
-    fits = [name for name in every if name == pattern or fnmatchcase(name, str(pattern))]
+    fits = [n for n in every if isinstance(pattern, str) and (n == pattern or fnmatchcase(n, pattern))]
     if not fits:
         raise InputError(argument, pattern, "matches no parameter", f"there are {', '.join(every[:8])}, ...")
     return fits
