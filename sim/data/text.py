@@ -107,14 +107,13 @@ _READERS: dict[str, Callable[[Path, Fields, Unit], Iterator[str]]] = {
 }
 
 
-def require(module: str, extra: str) -> Any:
-    """Import a module of an optional dependency, or refuse with the extra that brings it."""
+def require(module: str, extra: str = "", *, package: str = "") -> Any:
+    """Import a module of an optional dependency, or refuse with the extra or the package that brings it."""
     try:
         return importlib.import_module(module)
     except ImportError:
-        package = module.partition(".")[0]
-        remedy = f"install it with: pip install 'anchorflow[{extra}]'"
-        raise InputError("package", package, "not installed", remedy) from None
+        remedy = f"install it with: pip install {package or repr(f'anchorflow[{extra}]')}"
+        raise InputError("package", package or module.partition(".")[0], "not installed", remedy) from None
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:

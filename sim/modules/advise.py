@@ -14,6 +14,7 @@ from torch import nn
 
 from sim.data.text import require
 from sim.modules.roles import Role, roles_of
+from sim.runs.files import finite
 from theory import InputError
 from theory.checked import Rate, checked
 from theory.display import Shown
@@ -90,7 +91,7 @@ class Advice(Shown):
         """Return the sentences below the table: norms first."""
         eaten = [
             f"{name}, ε = {epsilon:g}: ε shortens the normed embedding by {lost:.1%}"
-            + (f"; lower ε to {enough:.1g} for less than 1 %" if epsilon > enough else "")
+            + (f"; lower ε below {enough:.3g} for less than 1 %" if epsilon > enough else "")
             for name, epsilon, lost, enough in self.norms
         ]
         return [*eaten, *self.notes]
@@ -128,9 +129,10 @@ def advise(
     """
     is_module = isinstance(model, nn.Module)
     module = model if is_module else module_of(model)
-    if code is None:
-        kind = type(module).__name__
-        code = "model = ...  # your module" if is_module else _FROM_CONFIG.format(kind=kind, path=str(model))
+    if code is None and is_module:
+        code = "model = ...  # your module"
+    elif code is None:
+        code = _FROM_CONFIG.format(kind=type(module).__name__, path=str(as_path("model", model)))
     roles = roles_of(module, fan_in)
     groups: dict[Any, list[Role]] = {}
     for role in roles:
@@ -139,16 +141,16 @@ def advise(
             alike = role.name.rsplit(".", 2)[-2:], role.kind, role.shape, role.fan_in, tied
             groups.setdefault(repr((type(role.owner), alike)), []).append(role)
     rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
-    is_tied = any(role.kind == "embedding" and len(role.names) > 1 for role in roles)
+    is_tied = any(role.kind == "embedding" and role.reads_out for role in roles)
     # What maps the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
     to_words = [r for r in roles if r.kind == "matrix" and rows and r.shape[0] == max(rows) and not is_tied]
     scales = tuple(_scale(module, group, rate, group[0] in to_words[-1:]) for group in groups.values())
     unknown = [role.name for role in roles if role.kind == "unknown" and role.tensor.ndim > 1]
-    given = f", fan_in={dict(fan_in)!r}" if fan_in else ""
+    given = f", fan_in={ {name: int(n) for name, n in fan_in.items()}!r}" if fan_in else ""
     given += f", keep={unknown!r}" if unknown else ""
     lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
     n_parameters = sum(role.tensor.numel() for role in roles)
-    notes = tuple(_notes(rate, scales, n_parameters))
+    notes = tuple(_notes(rate, scales, n_parameters, is_tied))
     return Advice(rate, n_parameters, scales, tuple(_norms(module, scales)), notes, lines)
 
 
@@ -208,7 +210,7 @@ def _scale(module: nn.Module, group: Sequence[Role], rate: float, reads_out: boo
 
 def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
     if not role.tensor.is_meta and role.tensor.numel() > 1:
-        return float(role.tensor.detach().double().std()), "measured"
+        return finite(float(role.tensor.detach().cpu().double().std())), "measured"
     config = getattr(module, "config", None)
     std = getattr(config, "initializer_range", None)
     if hasattr(module, "_init_weights") and isinstance(std, float):
@@ -245,16 +247,15 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     return list(norms.values())
 
 
-def _notes(rate: float, scales: Sequence[Scale], n_parameters: int) -> list[str]:
+def _notes(rate: float, scales: Sequence[Scale], n_parameters: int, is_tied: bool) -> list[str]:
     """Return sentences on γ and muP in a wider model, the library's γ, and the regime to expect."""
     notes = [
         f"Width: γ lets every standard deviation fall as width^-{rate:g}. muP keeps the embedding's, lets "
         "hidden matrices fall as width^-0.5 and the read-out as width^-1, and divides the rate of AdamW for "
         "hidden matrices by the width. γ says nothing of rates; at γ = 0.5 hidden matrices agree."
     ]
-    if any(s.kind == "embedding" and " = " in s.names[0] for s in scales):
-        tied = "Tied embedding: γ draws it once, as an embedding; muP multiplies its logits by 1/width."
-        notes.append(tied)
+    if is_tied:
+        notes.append("Tied embedding: γ draws it once, as one; muP multiplies its logits by 1/width.")
     hidden = [s for s in scales if s.kind == "matrix" and s.library and s.fan_in and s.fan_in > 1]
     if hidden:
         first = max(hidden, key=lambda s: len(s.names))

@@ -90,7 +90,7 @@ def initialise_(
     rate: Rate,
     *,
     convention: Convention = "paper",
-    bias_scale: float | None = 0.0,
+    bias_scale: Annotated[float, Between(0)] | None = 0.0,
     norms: Literal["one", "keep"] = "one",
     fan_in: Mapping[str, int] | None = None,
     keep: Sequence[str] = (),
@@ -128,8 +128,6 @@ def initialise_(
     InitReport
         Every tensor with its fan-in, its standard deviation, and that measured afterwards.
     """
-    if bias_scale is not None:
-        Between(0)("bias_scale", bias_scale)
     roles = roles_of(module, fan_in)
     check_numbers(roles)
     first = {name: role.name for role in roles for name in role.names}
@@ -178,12 +176,9 @@ def _fill(role: Role, plan: Plan, seed: int) -> TensorInit:
             generator = torch_stream(seed, f"init/{role.name}")
             draw = torch.rand if how == "uniform" else torch.randn
             drawn = draw(role.shape, generator=generator, dtype=torch.float64)
-            if how == "uniform":
-                tensor.copy_(math.sqrt(3) * std * (2 * drawn - 1))
-            else:
-                tensor.copy_(std * drawn)
+            tensor.copy_(math.sqrt(3) * std * (2 * drawn - 1) if how == "uniform" else std * drawn)
             padding = getattr(role.owner, "padding_idx", None)
             if padding is not None:
                 tensor[padding] = 0
-        measured = float(tensor.detach().double().std(correction=0))
+        measured = float(tensor.detach().cpu().double().std(correction=0))
     return TensorInit(role.names, role.kind, role.shape, fan_in, how, std, measured)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -34,6 +34,8 @@ class Role:
     """Of a matrix; of an embedding its width d_m; of a bias that of its matrix; None if it is not known."""
     parts: int = 1
     """Matrices packed into it along its outputs: the queries, keys and values of attention."""
+    reads_out: bool = False
+    """Whether an embedding is the matrix of another module too; one that is reached twice is no other."""
 
     @property
     def name(self) -> str:
@@ -72,9 +74,10 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
             wanted = next((given[name] for name in names[id(parameter)] if name in given), None)
             role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted)
-            known = roles.get(id(parameter))
-            if known is None or _PREFERRED.index(role.kind) < _PREFERRED.index(known.kind):
-                roles[id(parameter)] = role
+            if (known := roles.get(id(parameter))) is not None:
+                first = min(known, role, key=lambda each: _PREFERRED.index(each.kind))
+                role = replace(first, reads_out=known.reads_out or known.kind != role.kind)
+            roles[id(parameter)] = role
     return list(roles.values())
 
 
@@ -91,7 +94,8 @@ def check_numbers(roles: Iterable[Role]) -> None:
 def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that a pattern fits, or refuse one that fits none."""
     every = list(names)
-    fits = [name for name in every if isinstance(pattern, str) and fnmatchcase(name, pattern)]
+    # A name stands for itself, whatever is in it, as in "layers[0].weight".
+    fits = [n for n in every if isinstance(pattern, str) and (n == pattern or fnmatchcase(n, pattern))]
     if not fits:
         raise InputError(argument, pattern, "matches no parameter", f"there are {', '.join(every[:8])}, ...")
     return fits

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -28,11 +29,15 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_a_configuration_says_what_transformers_draws(kind: str, tmp_path: Path) -> None:
+def test_a_configuration_says_what_transformers_draws(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On the meta device, against the same model with numbers: measured scales, and all roles."""
     transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | CONFIGS[kind]))
-    advice = sim.advise(tmp_path / "config.json", 0.7)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    advice = sim.advise("~/config.json", 0.7)
+    assert repr(str(tmp_path / "config.json")) in advice.code  # The library knows no ~.
     config = transformers.AutoConfig.for_model(kind, **CONFIGS[kind])
     model = transformers.AutoModelForCausalLM.from_config(config)
     measured = {s.names[0]: s for s in sim.advise(model, 0.7).scales}
@@ -57,10 +62,16 @@ def test_a_hidden_matrix_as_wide_as_the_vocabulary_is_no_read_out() -> None:
     layers = [nn.Embedding(50, 8), nn.Linear(8, 50), nn.Linear(50, 8), nn.Linear(8, 50)]
     kinds = [scale.kind for scale in sim.advise(nn.Sequential(*layers)).scales]
     assert kinds == ["embedding", "matrix", "matrix", "read-out"]
+    model = nn.Sequential(*layers)
+    twice = sim.advise(nn.ModuleDict({"model": model, "body": model}))  # Reached twice, and not tied.
+    assert [scale.kind for scale in twice.scales] == kinds
+    assert not any("Tied" in note for note in twice.notes)
     layers[-1].weight = layers[0].weight
     kinds = [scale.kind for scale in sim.advise(nn.Sequential(*layers)).scales]
     assert kinds == ["embedding", "matrix", "matrix"]
     assert sim.advise(nn.Linear(1, 1)).scales[0].library == pytest.approx(3**-0.5)
+    nn.init.constant_(layers[1].get_parameter("weight"), math.nan)
+    assert "NaN" not in json.dumps(sim.advise(nn.Sequential(*layers)).to_json())
 
 
 @pytest.mark.parametrize("widths", [{}, {"kdim": 90, "vdim": 150}])
@@ -93,6 +104,10 @@ def test_every_column_is_its_own_number() -> None:
     assert (name, epsilon) == ("LayerNorm", 1e-5)
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
     assert 1 - math.sqrt(v / (v + enough)) == pytest.approx(0.01)
+    with torch.device("meta"):
+        wide = sim.advise(Language(width=768), 0.8)
+    ((*_, enough),) = wide.norms
+    assert float(wide.lines()[0].partition(" below ")[2].split()[0]) == pytest.approx(enough, rel=1e-2)
     narrow = [nn.Embedding(50, 32), nn.Embedding(20, 4), nn.LayerNorm(32)]
     ((_, _, lost, _),) = sim.advise(nn.Sequential(*narrow), 0.8).norms
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 2e-5)))
@@ -108,8 +123,8 @@ class Own(nn.Module):
         self.part = part
 
 
-@pytest.mark.parametrize("fan_in", [None, {"*.V": 7}])
-def test_the_lines_keep_matrices_of_unknown_kinds_and_no_others(fan_in: dict[str, int] | None) -> None:
+@pytest.mark.parametrize("fan_in", [None, {"*.V": np.int64(7)}])
+def test_the_lines_keep_matrices_of_unknown_kinds_and_no_others(fan_in: dict[str, Any] | None) -> None:
     """In several places, beside a map of the same name, and with two names; what was given is given again."""
     inner, *rows = (Own(nn.Linear(30, 40)) for _ in range(3))
     outer = Own(inner)

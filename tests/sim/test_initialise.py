@@ -125,6 +125,8 @@ def test_a_matrix_of_an_unknown_module_is_refused_before_anything_changes() -> N
     assert matches(model.W_Q, 30**-0.8)
     assert report.kept == ["gate"]
     assert initialise_(model, 0.8, keep=["W_Q"]).kept == ["W_Q", "gate"]
+    held = nn.ModuleDict({"layer[0]": model})  # A name with brackets stands for itself.
+    assert initialise_(held, 0.8, keep=["layer[0].W_Q"]).kept == ["layer[0].W_Q", "layer[0].gate"]
 
 
 @pytest.mark.parametrize("name", ["0.W_Q", "1.W_Q", "2.weight"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -80,7 +79,7 @@ class Recorder:
     ) -> None:
         self.model, self.every, self.rows = model, every, list[dict[str, float]]()
         self._losses, self._noted = losses or {}, dict[str, float]()
-        self._file = None if out is None else as_path("out", out)
+        self._file = None if out is None else as_path("out", out).absolute()
         self._overwrite, self._columns = overwrite, dict[str, float | None]()
         if self._file is not None:
             if self._file.suffix not in (".csv", ".parquet"):
@@ -91,21 +90,20 @@ class Recorder:
                 require("pyarrow.parquet", "table")  # Not to be missed after the training.
         self._board = None
         if tensorboard is not None:
-            library = _imported("torch.utils.tensorboard", "tensorboard")
+            library = require("torch.utils.tensorboard", package="tensorboard")
             self._board = library.SummaryWriter(str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
         self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and r.tensor.numel() > 1]
-        names = [role.name for role in self._matrices]
-        self._ranks = {name for pattern in ranks for name in matching("ranks", pattern, names)}
+        self._ranks = {name for r in ranks for name in matching("ranks", r, [m.name for m in self._matrices])}
         self._seed, self._step, self._begun = seed, 0, time.perf_counter()
-        self._predict(data, embedding, top)
+        self._predict(roles, data, embedding, top)
         self._start = {role.name: _gamma(role) for role in self._matrices}
 
-    def _predict(self, data: Any, embedding: str | None, top: int) -> None:
+    def _predict(self, roles: Sequence[Role], data: Any, embedding: str | None, top: int) -> None:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
         self._grams, rng = dict[str, list[FloatArray]](), np.random.default_rng(self._seed)
-        tables = [r for r in self._matrices if r.kind == "embedding" or embedding in r.names]
+        tables = [r for r in roles if r.kind == "embedding" or (embedding in r.names and r.tensor.ndim == 2)]
         role = _embedding(tables, embedding, getattr(data, "vocab_size", 0))
         if isinstance(data, Task):
             self._tokens = np.array([a for mapping in data.mappings for a in mapping.anchors])
@@ -117,7 +115,7 @@ class Recorder:
         else:
             corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
             ((_, self._tokens),) = token_sets(corpora[0], (), top, (), rng)
-            own: CountPredictor = "tied" if len(role.names) > 1 else "bigram"
+            own: CountPredictor = "tied" if role.reads_out else "bigram"
             for p in (own, "marginal", "readout"):
                 self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]
         self._embedding = role.tensor
@@ -176,9 +174,9 @@ class Recorder:
             write_table([self._columns | row for row in self.rows], file, overwrite=overwrite)
 
     def _cosines(self) -> dict[str, float]:
-        rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)]
+        rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)].cpu()
         # A row with a number that is none is no row.
-        values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).cpu().numpy()
+        values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
             found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
@@ -206,7 +204,7 @@ class Recorder:
 
     def transformers_callback(self) -> Any:
         """Return a callback for the Trainer of ``transformers``; the losses that it logs are kept."""
-        library, recorder = _imported("transformers", "transformers"), self
+        library, recorder = require("transformers", package="transformers"), self
 
         class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
             # A step that is over is recorded when the next one begins, with the losses evaluated between.
@@ -217,6 +215,13 @@ class Recorder:
             def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
                 recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
 
+            def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                # Behind the last step the weights of an earlier one may come back, the best.
+                if args.load_best_model_at_end and control.should_training_stop:
+                    self.on_train_end(args, state, control)
+
+            on_step_end = on_save  # Not every last step is saved.
+
             def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 if state.is_world_process_zero:
                     recorder.at(state.global_step)
@@ -226,7 +231,7 @@ class Recorder:
 
     def lightning_callback(self) -> Any:
         """Return a callback for the Trainer of Lightning; logged metrics that end in "loss" are kept."""
-        library, recorder = _imported("lightning.pytorch", "lightning"), self
+        library, recorder = require("lightning.pytorch", package="lightning"), self
 
         class Callback(library.Callback):  # type: ignore[misc, name-defined]
             # Of several processes one records, as in the Trainer of transformers: they share a file.
@@ -245,14 +250,6 @@ class Recorder:
                     recorder.close()
 
         return Callback()
-
-
-def _imported(module: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        remedy = f"install it with: pip install {package}"
-        raise InputError("package", package, "not installed", remedy) from None
 
 
 def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:

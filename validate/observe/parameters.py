@@ -37,8 +37,7 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     found |= observables.spectra(parameters)
     if set(parameters) != set(tensor_specs(config, task.vocab_size)):
         return found
-    held_out = draw_held_out(task)
-    if held_out is not None:
+    if (held_out := draw_held_out(task)) is not None:
         sequences, labels = held_out
         logits = model.logits(_tensors(parameters), _batch(sequences))[0]
         found |= observables.held_out_deviations(logits.numpy(), labels)
@@ -52,7 +51,7 @@ def _of_attention(
     parameters: Parameters, model: Model[ModelSection], task: Task, probe: Probe
 ) -> dict[str, FloatArray]:
     """Return what only models with attention have; of several heads, that of the first."""
-    last = model.n_layers - 1
+    last, embedding = model.n_layers - 1, parameters[model.section.embedding]
     names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
     seen = model.intermediates(_tensors(parameters), _batch(probe.sequences), names)
     found = observables.first_attention(_head(seen["0.attention"]))
@@ -63,14 +62,17 @@ def _of_attention(
         rows = observables.last_row(logits[sums], attention[sums], probe.position[sums])
         found["key_attention"] = np.diagonal(rows["last_attention"]).copy()
     if "positions" in model.shows:  # With all token embeddings zero (Fig. 15C), shape (L,).
-        bare = {**parameters, "W_E": np.zeros_like(parameters["W_E"])}
+        bare = {**parameters, model.section.embedding: np.zeros_like(embedding)}
         anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
         name = f"{last}.attention_logits"
         alone = model.intermediates(_tensors(bare), anything, [name])
         found["last_logits_positions"] = _head(alone[name])[0, -1]
-    anchors, W_E = task.reasoning_anchors or task.anchors, parameters["W_E"]
-    found["wv_direction"] = observables.value_direction(W_E, parameters["0.W_V"], tokens_of(task), anchors)
-    return found | observables.mean_outputs(seen["logits"][0, :, -1].numpy(), probe.mapping, task)
+    if (W_V := parameters.get("0.W_V")) is not None:  # A model of one's own may lack it.
+        tokens, anchors = tokens_of(task), task.reasoning_anchors or task.anchors
+        found["wv_direction"] = observables.value_direction(embedding, W_V, tokens, anchors)
+    # Of every position, or of the last one alone, which ``Model.intermediates`` returns.
+    outputs = seen["logits"][0].numpy().reshape(len(probe.sequences), -1, task.vocab_size)[:, -1]
+    return found | observables.mean_outputs(outputs, probe.mapping, task)
 
 
 def _tensors(parameters: Parameters) -> dict[str, Tensor]:

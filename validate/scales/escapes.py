@@ -64,7 +64,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     :math:`\chi^2_\nu/\nu`, where :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal
     entries for κ = 3.
     """
-    entries = (role.tensor.detach() if part is None else part).double().flatten().cpu()
+    entries = (role.tensor.detach() if part is None else part).cpu().double().flatten()
     n, shifted = entries.numel(), entries - entries[:1]  # Nothing is left of equal ones, not even rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
@@ -79,10 +79,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
 
 @dataclass(frozen=True)
 class Escape:
-    """One deviation from the rate: the name of the tensor or norm, its kind, and the reason.
-
-    ``why`` says what was found, and where it may come from.
-    """
+    """One deviation: the name of the tensor or norm, its kind, what was found and where it may come from."""
 
     name: str
     what: What
@@ -133,7 +130,7 @@ def _explanation(found: MatrixRate, rate: float) -> str:
 
 def role_escapes(role: Role) -> Iterator[Escape]:
     """Yield what is wrong with a tensor beside its rate."""
-    entries, name = role.tensor.detach().double(), role.name
+    entries, name = role.tensor.detach().cpu().double(), role.name
     if role.kind != "unknown" and not torch.isfinite(entries).all():
         raise InputError("module", name, "holds NaN or infinity", "audit the module before it diverges")
     if len(role.names) > 1:
@@ -163,10 +160,10 @@ def buffer_escapes(module: nn.Module, matrices: Sequence[MatrixRate]) -> Iterato
     tables = [m for m in matrices if m.role.kind == "embedding" and m.std > 0]
     for name, buffer in module.named_buffers():
         near = [m.std for m in tables if buffer.ndim > 1 and m.fan_in == buffer.shape[-1]]
-        entries = buffer.detach().double() if near and buffer.dtype.is_floating_point else torch.zeros(0)
+        entries = buffer.detach().cpu() if near and buffer.dtype.is_floating_point else torch.zeros(0)
         # A mask of zeros and ones is not a table.
         if len(entries) and bool(torch.isfinite(entries).all()) and len(torch.unique(entries)) > 2:
-            scale = float(entries.square().mean().sqrt())
+            scale = float(entries.double().square().mean().sqrt())
             times = f"{scale / max(near):.3g} times the embedding's"
             yield Escape(name, "positions", f"a fixed table of root mean square {scale:.3g}, {times}")
 
@@ -193,11 +190,11 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
     seen = defaultdict[nn.Module, list[Tensor]](list)
 
     def see(norm: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        x = next(iter((*arguments, *named.values()))).detach().double()
+        x = next(iter((*arguments, *named.values()))).detach().cpu().double()
         axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
         uncentred = any(mark in type(norm).__name__ for mark in ("RMS", "T5"))
         centre = 0.0 if uncentred else x.mean(axes).square()
-        seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0).cpu())
+        seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0))
 
     parts = module.named_modules()
     norms = [(name, part, found) for name, part in parts if (found := _epsilon_of(part)) is not None]

@@ -1,5 +1,6 @@
 """``Recorder`` in a plain loop, in the Trainer of transformers, and on a task: every column by its name."""
 
+import copy
 import csv
 import math
 import sys
@@ -112,6 +113,23 @@ def test_of_a_list_the_longest_table_has_the_tokens():
     assert math.isfinite(Recorder(tables, list(CORPUS)).record()["pearson/bigram"])
 
 
+class Held(nn.Module):
+    """As a module of Lightning that has its model's body under a second name; and a table of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = nn.Sequential(nn.Embedding(V, 8), nn.Linear(8, V))
+        self.body = self.model[0]
+        self.W_E = nn.Parameter(torch.randn(V, 8))
+
+
+@pytest.mark.parametrize("embedding", ["body.weight", "W_E"])
+def test_any_table_can_be_named_and_one_that_is_reached_twice_is_not_tied(embedding):
+    row = Recorder(Held(), CORPUS, embedding=embedding).record()
+    assert math.isfinite(row["pearson/bigram"])
+    assert "pearson/tied" not in row
+
+
 def test_norms_of_half_precision_are_not_rounded_to_it():
     model = language().to(torch.bfloat16)
     norm = float(model.wte.weight.detach().double().norm())
@@ -119,10 +137,11 @@ def test_norms_of_half_precision_are_not_rounded_to_it():
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_file_holds_the_rows_whenever_a_column_comes(tmp_path, kind):
-    """Losses that the loop notes later, in any order, stand under their names in every row."""
-    out = tmp_path / f"record.{kind}"
-    with Recorder(language(), CORPUS, every=2, out=out) as recorder:
+def test_a_file_holds_the_rows_whenever_a_column_comes(here, monkeypatch, kind):
+    """Losses that the loop notes later, in any order, and in whatever folder, stand in every row."""
+    out = here / f"record.{kind}"
+    with Recorder(language(), CORPUS, every=2, out=out.name) as recorder:
+        monkeypatch.chdir("/")
         recorder.at(2)
         recorder.note(train=3.5)
         recorder.at(4)
@@ -180,6 +199,26 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path):
     expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
     pearson = expected.comparisons[0].association.pearson
     assert recorder.rows[-1]["pearson/tied"] == pytest.approx(pearson.mean)
+
+
+@pytest.mark.parametrize("event", ["on_step_end", "on_save"])
+def test_the_last_step_is_recorded_before_the_best_weights_come_back(monkeypatch, event):
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(TrainerCallback=object))
+    model = language()
+    recorder, best = Recorder(model, CORPUS, every=2), copy.deepcopy(model.state_dict())
+    callback = recorder.transformers_callback()
+    state = SimpleNamespace(global_step=0, is_world_process_zero=True)
+    asked = SimpleNamespace(load_best_model_at_end=True), state, SimpleNamespace(should_training_stop=False)
+    for step in (1, 2, 3):
+        callback.on_step_begin(*asked)
+        nn.init.constant_(model.wte.weight, step)
+        state.global_step, asked[2].should_training_stop = step, step == 3
+        getattr(callback, event)(*asked)
+    model.load_state_dict(best)
+    callback.on_train_end(*asked)
+    assert [row["step"] for row in recorder.rows] == [0, 2, 3]
+    norm = 3 * math.sqrt(model.wte.weight.numel())
+    assert recorder.rows[-1]["norm/wte.weight"] == pytest.approx(norm)
 
 
 @pytest.mark.parametrize(

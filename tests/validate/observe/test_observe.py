@@ -1,14 +1,19 @@
 """Observing whole runs: every array against NumPy loops over the run's own snapshots."""
 
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
+import torch
+from scipy.special import softmax
 
+from sim import Model, ModelSection, TensorSpec, build
+from sim.models.layers import causal_mask, look_up_sum
 from tests.sim.test_forward import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
-from validate.observe import draw_probe, kept, observe
+from validate.observe import draw_probe, kept, observe, observe_parameters
 from validate.observe.observations import TIMELESS
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
@@ -131,6 +136,52 @@ def test_snapshots_without_matrices_give_what_the_embedding_allows(make):
     assert set(found.arrays) == EMBEDDING | DATA | {"singular/W_E", "effective_rank/W_E"}
     with pytest.raises(InputError, match='snapshot_tensors = "all"'):
         found.at("first_attention", 0)
+
+
+class AveragingSection(ModelSection):
+    """A kind of one's own, whose tensors have other names than the Transformer's."""
+
+    implementation = f"{__name__}:Averaging"
+    embedding = "table"
+    kind: Literal["averaging"] = "averaging"
+    d_m: int = 8
+
+    def matrix_names(self):
+        return ["table"]
+
+
+class Averaging(Model[AveragingSection]):
+    n_layers = 1
+    shows = frozenset({"attention", "positions"})
+
+    def specs(self, vocab_size, length):
+        return {"table": TensorSpec((vocab_size, 8), 8), "out": TensorSpec((8, vocab_size), 8)}
+
+    def logits(self, parameters, tokens):
+        return look_up_sum(parameters["table"], tokens) @ parameters["out"]
+
+    def widths(self, vocab_size):
+        return 8, vocab_size
+
+    def intermediates(self, parameters, tokens, names):
+        mask = causal_mask(tokens.shape[2], torch.float32, tokens.device)
+        logits = mask.expand(*tokens.shape[:2], 1, -1, -1)
+        own = {"0.attention": logits.softmax(dim=-1), "0.attention_logits": logits}
+        return own | super().intermediates(parameters, tokens, names)
+
+
+def test_the_attention_of_a_model_of_ones_own_needs_no_names_of_the_transformers(transformer_run):
+    config = transformer_run.config.model_copy(update={"model": AveragingSection()})
+    task = config.build_task()
+    probe, drawn = draw_probe(task, 12), build([config], task.vocab_size)
+    found = observe_parameters({name: value[0].numpy() for name, value in drawn.items()}, config, probe)
+    assert found["first_attention_error"] == pytest.approx(0, abs=1e-6)
+    assert not found["last_logits_positions"].any()
+    assert "wv_direction" not in found
+    logits = Averaging(AveragingSection()).logits(drawn, torch.from_numpy(probe.sequences)[None])[0].numpy()
+    for index, mapping in enumerate(task.mappings):
+        expected = softmax(logits[probe.mapping == index], axis=1).mean(axis=0)
+        assert found[f"outputs/{mapping.name}"] == pytest.approx(expected)
 
 
 BARE = {key: TASK[key] for key in ("keys", "n_anchors", "length", "vocab_size")}
