@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,18 @@ def test_every_column_is_its_own_number() -> None:
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
+
+
+@pytest.mark.parametrize("width", [16, 64, 200, 768, 4096])
+def test_with_the_epsilon_that_a_note_names_nothing_is_left_to_lower(width: int) -> None:
+    def advised(epsilon: float) -> sim.Advice:
+        layers = [nn.Embedding(50, width, device="meta"), nn.LayerNorm(width, epsilon, device="meta")]
+        return sim.advise(nn.Sequential(*layers), 0.8)
+
+    (named,) = re.findall(r"lower ε to (\S+) for less than 1 %", advised(0.1).lines()[0])
+    ((_, _, lost, _),) = advised(float(named)).norms
+    assert lost < 0.01
+    assert "lower" not in advised(float(named)).lines()[0]
 
 
 class Own(nn.Module):
