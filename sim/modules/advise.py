@@ -89,9 +89,9 @@ class Advice(Shown):
 
     def lines(self) -> list[str]:
         """Return the sentences below the table: norms first."""
-        eaten = [
+        eaten = [  # A power of ten, as ε is chosen: the next one below what takes 1 %.
             f"{name}, ε = {epsilon:g}: ε shortens the normed embedding by {lost:.1%}"
-            + (f"; lower ε below {enough:.3g} for less than 1 %" if epsilon > enough else "")
+            + f"; lower ε to 1e{math.floor(math.log10(enough))} for less than 1 %" * (epsilon > enough)
             for name, epsilon, lost, enough in self.norms
         ]
         return [*eaten, *self.notes]

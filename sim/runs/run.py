@@ -17,7 +17,7 @@ from sim.data.corpus import Corpus
 from sim.runs.files import Arrays
 from sim.runs.folder import STATISTICS, RunFolder, is_run_folder, read_config, runs_inside, snapshot_name
 from sim.runs.folder import unfinished as refusal_of_unfinished
-from sim.runs.table import COLUMNS, frame, long_records, metric_records
+from sim.runs.table import COLUMNS, LAST_HEADER, frame, last_rows, long_records, metric_records
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.checked import checked
 from theory.display import html_table
@@ -76,12 +76,7 @@ class Run:
         return f"Run({str(self.path)!r}: {self._title}, accuracy {reached})"
 
     def _repr_html_(self) -> str:
-        last = self.metrics[-1]
-        rows = [
-            [part, f"{value:.3f}", "–" if last["loss"].get(part) is None else f"{last['loss'][part]:.3f}"]
-            for part, value in last["accuracy"].items()
-        ]
-        return html_table(f"{self.path}: {self._title}", ["data set", "accuracy", "loss (nats)"], rows)
+        return html_table(f"{self.path}: {self._title}", LAST_HEADER, last_rows(self.metrics))
 
     @property
     def _title(self) -> str:

@@ -31,6 +31,7 @@ COLUMNS = {
     "accuracy": "share of sequences whose most probable label is right; of GPT-2, of next tokens",
 }
 """The columns of the short table and their meaning."""
+LAST_HEADER = ("data set", "accuracy", "loss (nats)")
 ALWAYS = ("init_rate", "seed")
 """Axes that every long table has."""
 MEASURED = ("epoch", "step", "data_set", "statistic", "value")
@@ -58,6 +59,15 @@ def metric_records(
         | {"data_set": part, "loss": line["loss"].get(part), "accuracy": line["accuracy"][part]}
         for line in metrics
         for part in line["accuracy"]
+    ]
+
+
+def last_rows(metrics: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a line of ``LAST_HEADER`` for each data set at the last evaluation, as text."""
+    loss = metrics[-1]["loss"]
+    return [
+        [part, f"{value:.3f}", "–" if loss.get(part) is None else f"{loss[part]:.3f}"]
+        for part, value in metrics[-1]["accuracy"].items()
     ]
 
 
@@ -126,8 +136,7 @@ def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
 
 
 def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True)
-    return digest(text.encode())[:8]
+    return digest(json.dumps(value, sort_keys=True).encode())[:8]
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
@@ -173,6 +182,5 @@ def table_content(records: Sequence[Mapping[str, Any]], name: str) -> bytes | st
 def _of_one_type(values: list[Any]) -> list[Any]:
     """Return a column whose values Parquet can have together: numbers beside words become words."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float}:
-        return [None if value is None else float(value) for value in values] if float in kinds else values
-    return values if len(kinds) == 1 else [None if value is None else str(value) for value in values]
+    common: Any = float if kinds == {int, float} else str
+    return values if len(kinds) < 2 else [None if value is None else common(value) for value in values]

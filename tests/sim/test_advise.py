@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -104,16 +105,24 @@ def test_every_column_is_its_own_number() -> None:
     assert (name, epsilon) == ("LayerNorm", 1e-5)
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 1e-5)))
     assert 1 - math.sqrt(v / (v + enough)) == pytest.approx(0.01)
-    with torch.device("meta"):
-        wide = sim.advise(Language(width=768), 0.8)
-    ((*_, enough),) = wide.norms
-    assert float(wide.lines()[0].partition(" below ")[2].split()[0]) == pytest.approx(enough, rel=1e-2)
     narrow = [nn.Embedding(50, 32), nn.Embedding(20, 4), nn.LayerNorm(32)]
     ((_, _, lost, _),) = sim.advise(nn.Sequential(*narrow), 0.8).norms
     assert lost == pytest.approx(1 - math.sqrt(v / (v + 2e-5)))
     assert "wte.weight = head.weight" in advice.scales[0].names
     assert any("Tied" in note for note in advice.notes)
     assert not any("400 M" in note for note in advice.notes)
+
+
+@pytest.mark.parametrize("width", [16, 64, 200, 768, 4096])
+def test_with_the_epsilon_that_a_note_names_nothing_is_left_to_lower(width: int) -> None:
+    def advised(epsilon: float) -> sim.Advice:
+        layers = [nn.Embedding(50, width, device="meta"), nn.LayerNorm(width, epsilon, device="meta")]
+        return sim.advise(nn.Sequential(*layers), 0.8)
+
+    (named,) = re.findall(r"lower ε to (\S+) for less than 1 %", advised(0.1).lines()[0])
+    ((_, _, lost, _),) = advised(float(named)).norms
+    assert lost < 0.01
+    assert "lower" not in advised(float(named)).lines()[0]
 
 
 class Own(nn.Module):

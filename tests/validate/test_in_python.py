@@ -54,6 +54,7 @@ def test_the_table_of_runs_as_csv(runs, runs_folder, tmp_path, cli):
     assert cli("table", str(runs_folder), "--json").json() == [r for run in runs for r in run.to_records()]
     shown = cli("table", str(runs_folder)).out
     assert "the last evaluation of each run" in shown
+    assert "accuracy  loss (nats)" in shown
     assert all(f"{loss:.3f}" in shown for loss in runs[0].metrics[-1]["loss"].values())
     cli("table", str(tmp_path / "nowhere"), code=2)
 

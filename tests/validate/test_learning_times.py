@@ -138,6 +138,7 @@ def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences():
         ["later", "50", "10", "1.000", "2.000"],
         ["fast", "5", "1", "1.000", "2.000"],
     ]
+    assert time_rows(replace(curves, steps=100 * curves.steps))[0][1:3] == ["> 8000", "> 1600"]
     assert bias_sentences(curves) == [
         "slow after later: more than 0.68 doublings (it is not learned by the end).",
         "slow after fast: more than 4.00 doublings (it is not learned by the end).",

@@ -17,8 +17,8 @@ class Options(CommandOptions):
 
     The columns are run (its folder), model, init_rate (γ), seed, learning_rate, epoch, step,
     sum_learning_rate (the time of the gradient flow), data_set (mem, rsn_train, rsn_test or the name of a
-    mapping), loss (nats; empty if it is not finite) and accuracy. Without --csv or --json the last evaluation
-    of each run is printed.
+    mapping), loss (nats; empty if it is not finite) and accuracy. Without a file or --json the last
+    evaluation of each run is printed.
 
     With --long, each statistic has a row of its own, and each setting in which the runs differ a column: run,
     init_rate, seed, these settings, epoch, step, data_set, statistic and value.
@@ -41,7 +41,7 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Read the runs, and write or print their table."""
     from sim.runs.outputs import OutputFile
-    from sim.runs.table import csv_text, long_records, metric_records, write_table
+    from sim.runs.table import LAST_HEADER, csv_text, last_rows, long_records, metric_records, write_table
     from validate.observe import find_observations
 
     if options.csv == "-" and options.as_json:
@@ -69,11 +69,6 @@ def run(options: Options) -> int:
     if options.as_json:
         print_json(records)
     elif not files and options.csv is None:
-        rows = [
-            [each.source, part, f"{accuracy:.3f}", "–" if loss is None else f"{loss:.3f}"]
-            for each in runs
-            for part, accuracy in each.metrics[-1]["accuracy"].items()
-            for loss in [each.metrics[-1]["loss"].get(part)]
-        ]
-        print_table("the last evaluation of each run", ["run", "data set", "accuracy", "loss"], rows)
+        rows = [[each.source, *row] for each in runs for row in last_rows(each.metrics)]
+        print_table("the last evaluation of each run", ["run", *LAST_HEADER], rows)
     return 0

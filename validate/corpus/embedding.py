@@ -56,7 +56,7 @@ class EmbeddingComparison(Associations):
         for c in self.comparisons:
             name = c.predictor + ", mean removed" * c.mean_removed
             lines.append([name, c.tokens, str(c.association.n_tokens), *c.association.cells()])
-        title = f"cosines predicted from the text against the embedding's, {self.n_controls} controls"
+        title = f"cosines predicted from the text against the embedding's; controls: {self.n_controls}"
         spare = ("n", "observed", "mean", "Spearman", "control")
         return Table(title, ("predictor", "tokens", "n", *MEASURES), lines, spare, NOTES)
 

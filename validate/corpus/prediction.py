@@ -19,6 +19,7 @@ from theory import (
     corpus_counts,
     corpus_geometry,
     nearest_tokens,
+    off_diagonal,
     top_singular,
 )
 from theory.arrays import FloatArray
@@ -41,7 +42,7 @@ TOO_RARE = " *"
 _NOTES = (
     "departs: time to move by its initial norm; the first one's is 1 (gradient flow, small weights)",
     "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
-    " -, if by that its difference from one of them may be none (two standard errors)",
+    f" {UNDEFINED}, if by that its difference from one of them may be none (two standard errors)",
     "most like: the word of the table with the largest predicted cosine, ± its standard error",
 )
 _OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")
@@ -165,8 +166,9 @@ class CorpusPrediction(Shown):
 
     def headline(self) -> str:
         """Return the size of the corpus and the mean cosine of the chosen words, in sentences."""
-        c, n = self.corpus, len(self.words)
-        mean = f" Mean cosine of the {n * (n - 1) // 2} pairs: {_cell(self.geometry.mean_cosine)}." * (n > 1)
+        c, g = self.corpus, self.geometry
+        n = int(np.isfinite(off_diagonal(g.cosine.value)).sum())  # That of a rare word is undefined.
+        mean = f" Mean cosine of the {n} pair{'s' * (n > 1)}: {_cell(g.mean_cosine)}." * (n > 0)
         return (
             f"{len(c)} documents, {len(c.tokens)} tokens, {np.count_nonzero(c.counts)} distinct ones "
             f"of a vocabulary of {c.vocab_size}, {self.counts.pairs.nnz} distinct pairs.{mean}"

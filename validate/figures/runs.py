@@ -136,7 +136,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     paper, runs = _paper(settings[0].kind), [run for s in settings for run in s.runs]
     curves = span([run.metrics[-1]["epoch"] for run in runs])
     snapshots = span([run.epochs[-1] for run in runs])
-    length = f"{curves} epochs"
+    length = f"{curves} epoch{'s' * (curves != '1')}"
     if curves != snapshots:
         length = f"curves end at epoch {curves}, the last snapshot is at epoch {snapshots}"
     length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))

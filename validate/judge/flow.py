@@ -156,7 +156,7 @@ def aligned(setting: Setting) -> list[Level]:
         cost = {name: seconds, UNIFORM: 0.0, MAPPING: 0.0}
         if len(runs) > 1:
             predicted[SEED] = np.roll(observed, -1, axis=0)
-            each = [run.seconds * epoch / run.config.training.epochs for run, epoch in own]
+            each = [run.seconds * epoch / max(run.metrics[-1]["epoch"], 1) for run, epoch in own]
             cost[SEED] = float(np.median(each))
         rows = []
         for predictor, cosines in predicted.items():

@@ -213,8 +213,9 @@ class Outcome(Shown):
         }
 
     def cells(self) -> list[str]:
-        """Return state, γ, measure, mean, threshold, and how many seeds meet it."""
-        c, met = self.condition, f"{self.seeds_met}/{len(self.values)}"
+        """Return state, γ, measure, mean, threshold, and the seeds, or how many of them meet it."""
+        c, n = self.condition, len(self.values)
+        met = f"{self.seeds_met}/{n}" if c.role == "endpoint" else str(n)
         return [self.state, c.contrast, c.what, self.estimate.brief, c.asked, met]
 
     def row(self) -> list[str]:

@@ -134,17 +134,17 @@ def paragraph(claims: Sequence[Claimed]) -> str:
     told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
     primaries = [headline(own[0]) for own in by_statement(claims).values()]
-    used = {row[3] for row in rows}
-    places = []
+    measured_at, places = [c for c in primaries if not c["missing"]], []
+    used = {c["setting"] for c in measured_at}
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
-        own = [c for c in primaries if c["setting"] == setup.label and setup.study]
-        seeds = dict.fromkeys(f", {len(c['values'])} seeds" for c in own)
+        own = [c for c in measured_at if c["setting"] == setup.label and setup.study]
+        seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(c["values"]) for c in own))
         levels = dict.fromkeys(confidence(c["level"], ", intervals of {}") for c in own)
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
-    at = ", ".join(places)
+    at = f" Judged at: {', '.join(places)}." * bool(places)
     likeliest = SETTINGS[0]
     lacking = f" The {likeliest.name} are judged from {min(map(int, likeliest.looks))} seeds on."
-    return f"{sentences}. Judged at: {at}.{lacking if likeliest.label not in used else ''}"
+    return f"{sentences}.{at}{lacking if likeliest.label not in used else ''}"
 
 
 # --- everything else ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.config.run import MemberConfig
+from sim.runs.table import LAST_HEADER, last_rows
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.display import Shown
@@ -161,19 +162,14 @@ class Observations(Shown):
         sizes = np.outer([norms[token] for token in rows], [norms[token] for token in others])
         return np.clip(product / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
 
-    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+    def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         """Return the metrics at the end, as a run shows them."""
-        last = self.metrics[-1]
         where = "" if self.path is None else f"{self.path}: "
         title = (
-            f"{where}{self.config.model.kind}, {self.label}, epoch {last['epoch']:g}; "
+            f"{where}{self.config.model.kind}, {self.label}, epoch {self.metrics[-1]['epoch']:g}; "
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
-        rows = []
-        for name, value in last["accuracy"].items():
-            loss = last["loss"].get(name)
-            rows.append([name, f"{value:.3f}", UNDEFINED if loss is None else f"{loss:.3f}"])
-        return title, ["data set", "accuracy", "loss (nats)"], rows
+        return title, LAST_HEADER, last_rows(self.metrics)
 
 
 def tokens_of(task: Task) -> tuple[int, ...]:

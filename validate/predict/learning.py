@@ -62,7 +62,7 @@ def time_rows(curves: LearningCurves) -> list[list[str]]:
         steps = curves.half_time(name)
         more = "> " * math.isinf(steps)
         steps = float(curves.steps[-1]) if more else steps
-        when = [f"{more}{steps:.0f}", f"{more}{steps / curves.steps_per_epoch:.3g}"]
+        when = [f"{more}{steps:.0f}", f"{more}{steps / curves.steps_per_epoch:.4g}"]
         rows.append([name, *when, f"{curves.accuracy[name][:, -1].mean():.3f}", f"{loss[:, -1].mean():.3f}"])
     return rows
 

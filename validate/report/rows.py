@@ -26,7 +26,7 @@ def summary(settings: Sequence[Setting]) -> str:
     length = span([run.metrics[-1]["epoch"] for run in runs])
     minutes = sum(run.seconds for run in runs) / 60
     plural = "s" * (len(runs) > 1)
-    return f"{len(runs)} run{plural}: {labels}; {length} epochs; {minutes:.1f} minutes of training in all."
+    return f"{len(runs)} run{plural}: {labels}; epochs: {length}; {minutes:.1f} minutes of training in all."
 
 
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:

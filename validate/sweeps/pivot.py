@@ -260,7 +260,10 @@ def _cell(
     for value, settings in runs:
         if not math.isnan(ends(value)[0]):
             others = tuple(v for name, v in settings.items() if name not in {"seed", *shown})
-            by_seed[settings["seed"]][others] = value
+            own = by_seed[settings["seed"]]
+            if others in own:
+                raise InputError("seed", settings["seed"], "two runs of one configuration", "name one")
+            own[others] = value
     alike = len({frozenset(each) for each in by_seed.values()}) == 1
     if not alike or any(isinstance(value, Bound) for value in values):
         return Cell(values, len(by_seed))

@@ -78,6 +78,8 @@ def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named():
     marked = {word: cosine.endswith(TOO_RARE) for word, _, cosine in found.tables()[1].rows}
     assert not marked["dog"]
     assert any(marked.values())
+    few = CorpusPrediction.of(corpus, words=["cat", "dog", "axolotl"])
+    assert "Mean cosine of the 1 pair:" in few.headline()
     with pytest.raises(InputError, match="nearest = 'axolotl': too rare"):
         CorpusPrediction.of(corpus, nearest=["axolotl"])
 

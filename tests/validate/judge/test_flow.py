@@ -1,6 +1,7 @@
 """The flow beside P^s − u and another seed, at equal training accuracy."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,11 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
         assert row.slope.mean == pytest.approx(np.mean([fit.slope for fit in fits]))
         assert row.pearson.mean == pytest.approx(np.mean([fit.rvalue for fit in fits]))
         assert row.seconds == 7.0 or row.predictor != "AdamW flow"
+    # A run that ends before its last epoch, as by patience, took its time for the epochs that it had.
+    training = setting.config.training.model_copy(update={"epochs": 400})
+    ended = [replace(r, config=r.config.model_copy(update={"training": training})) for r in setting.runs]
+    again = [row for level in aligned(replace(setting, runs=tuple(ended))) for row in level.rows]
+    assert [row.seconds for row in again] == pytest.approx([row.seconds for row in rows])
 
 
 def test_a_task_of_two_rules_is_refused(tmp_path):

@@ -120,6 +120,7 @@ def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
     (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
     assert outcome.estimate.mean == pytest.approx(2.0)
+    assert outcome.cells()[-1] == "3"  # No threshold that a seed could meet.
 
 
 def test_a_condition_within_no_margin_can_be_shown():
@@ -194,6 +195,18 @@ def test_tables_have_each_verdict_in_the_column_of_its_setting():
     assert number.startswith("1.00 [")
     assert presentation.summary(claims[0]) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
     assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
+
+
+def test_a_statement_that_no_run_tests_was_judged_nowhere():
+    def none(needs):
+        raise MissingRunsError("no runs")
+
+    claim = Claim("name", "A statement.", (condition(ABOVE, setting="printed"),), 2)
+    found = [judged(condition(ABOVE, setting="group"), number=25), judge_claim(claim, none)]
+    claims = presentation.to_json(found)["claims"]
+    at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."
+    assert presentation.paragraph(claims).endswith(at)
+    assert "Judged" not in presentation.paragraph(claims[1:])
 
 
 def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not():
