@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure
     from validate.figures.paper import draw_figure as draw_figure
+    from validate.judge.agreement import measures as measures
     from validate.judge.answer import Answer as Answer
     from validate.judge.answer import answers as answers
     from validate.judge.compare import Row as Row
     from validate.judge.compare import compare_runs as compare_runs
     from validate.judge.compare import fitted_widths as fitted_widths
-    from validate.judge.compare import measures as measures
-    from validate.judge.compare import observed_cosines as observed_cosines
     from validate.judge.compare import predicted_cosines as predicted_cosines
     from validate.judge.condition import Claim as Claim
     from validate.judge.condition import Condition as Condition
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
+    from validate.observe import observed_cosines as observed_cosines
     from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
     from validate.report.rows import equations_behind as equations_behind

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.files import json_text
-from sim.runs.outputs import OutputFolder, file_name
+from sim.runs.outputs import OutputFolder
 from theory import InputError, Task, TooManyEntriesError
 from theory.arrays import FloatArray
 from theory.checked import Between, checked
@@ -19,7 +19,7 @@ from theory.labels.sampled import Draws
 from theory.reading import PathLike, as_path
 from theory.task.task import task_to_dict
 from validate.figures import prediction as figures
-from validate.figures import rendered
+from validate.figures.sheet import write_figures
 from validate.observe.observations import UNDEFINED
 from validate.predict.ceiling import rule_ceiling
 from validate.predict.cells import distance_notes, summary, with_error
@@ -234,19 +234,12 @@ class Prediction(Shown):
         folder.check(FILES, FOLDERS)
         folder.write("prediction.json", json_text(self.to_json()))
         folder.write("task.toml", self.task.to_toml())
-        drawn = {
-            f"figures/{file_name(name)}.{suffix}": (figure, suffix)
-            for name, figure in self.figures().items()
-            for suffix in ("png", "svg")
-        }
-        for earlier in [n for n in folder.listed() if n.startswith("figures/") and n not in drawn]:
-            folder.remove(earlier)  # Of another task.
-        for name, (figure, suffix) in track(drawn.items(), "writing figures"):
-            folder.write(name, rendered(figure, suffix))
+        write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder)
 
     def figures(self) -> dict[str, Figure]:
         """Draw what the theory alone says."""
-        return figures.draw(self.task, self.statistics)
+        drawn = figures.draw(self.task, self.statistics)
+        return {sheet.name: sheet.figure_ for sheet in drawn if sheet.figure_ is not None}
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         how = "sampled" if self.statistics.why else "counted"

@@ -68,8 +68,8 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a task as a table, as its TOML file holds it."""
     if isinstance(value, Mapping):
         return value
+    known = ", ".join(PRESETS)
     if not isinstance(value, str):
-        known = ", ".join(PRESETS)
         raise InputError("task", value, "no task", f"give one of {known}, a task file, or a table")
     if value in PRESETS:
         return task_to_dict(Task.paper(length=PRESETS[value]))
@@ -77,7 +77,6 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if file.suffix != ".toml" and not is_file(file):
         near = nearest(value, PRESETS)
         hint = f"did you mean {near!r}? choose" if near else "choose"
-        known = ", ".join(PRESETS)
         remedy = f"{hint} one of {known}, or give the path of a task file"
         raise InputError("task", value, "neither a preset nor a TOML file", remedy)
     described = read_description(file)

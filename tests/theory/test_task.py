@@ -6,12 +6,14 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from tests.theory.any_rule import tasks
 from theory import InputError, Lookup, Mapping, Shift, Sum, Task, Window
 from theory.checked import MOST_ITEMS
+from theory.task.task import task_from_dict
 
 PAPER: dict[str, Any] = {
     "keys": range(21, 121),
@@ -128,6 +130,15 @@ def test_a_name_that_is_a_data_set_of_another_mapping_is_refused() -> None:
     with pytest.raises(InputError, match="data set of 'x'"):
         Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings)
     Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings[1:])
+
+
+def test_a_table_of_plain_data_may_have_integers_for_its_keys() -> None:
+    """As Python's own and NumPy's, which JSON does not hold."""
+    mapping = {"anchors": [1, 2], "rule": "shift", "table": {1: 5, np.int64(2): 0}}
+    task = task_from_dict(
+        {"keys": [9, 10], "n_anchors": 1, "length": 2, "vocab_size": 30, "mappings": [mapping]}
+    )
+    assert task.mappings[0].rule == Shift({1: 5, 2: 0})
 
 
 BAD_TOML = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
-from theory import off_diagonal
+from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.figures import Points
 from validate.judge.answer import answers, missing_command
 from validate.judge.groups import Setting, group_runs
@@ -83,6 +83,24 @@ def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part
 def test_what_is_undecided_says_why(change, verdict, words, large):
     answer = only([large, made(0.8, **({"kinds": FOLLOWS} | change))])
     assert answer.verdict == verdict, answer.why
+    assert words in answer.why
+
+
+@pytest.mark.parametrize(
+    ("mappings", "part", "words"),
+    [
+        ([Mapping((1, 2, 3), Lookup(0, 59), "table")], "mem", "every label is as frequent with 1..3"),
+        (
+            [Mapping((1, 2), Expression("min(key, 20)"), "one"), Mapping((3, 4), Lookup(), "table")],
+            "rsn_train",
+            "every label to be learned is the same",
+        ),
+    ],
+)
+def test_no_run_decides_where_nothing_is_predicted_or_to_be_learned(mappings, part, words):
+    task = Task(keys=range(20, 40), n_anchors=2, length=3, vocab_size=60, mappings=mappings)
+    answer = only([run(0.8, 0, {part: [1.0] * 11}, task=task)])
+    assert answer.verdict == "undecided"
     assert words in answer.why
 
 

@@ -19,7 +19,15 @@ from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.cells import summary
-from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
+from validate.predict.predictors import (
+    FITTED_WIDTH,
+    MARGINAL,
+    PREDICTORS,
+    UNIFORM,
+    are_summed,
+    marginal_cosines,
+    uniform_cosines,
+)
 from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled
 from validate.prediction import Prediction
 
@@ -157,6 +165,22 @@ def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason():
     assert note == f"– under {MARGINAL}: that vector of 1, ... (7 tokens) is zero, and has no direction."
     assert not any("nan" in cell for row in prediction.cosine_rows() for cell in row)
     assert not any(s.startswith("–") for s in Prediction.of(HALF_HELD_OUT).notes())
+
+
+@pytest.mark.parametrize("d", [50, 60, 97, 200])
+def test_what_rounding_alone_leaves_has_no_direction(d):
+    """Every P^s is u and the mean P: the differences are 0, or their last digit."""
+    table = Mapping((1, 2, 3), Lookup(0, d - 1), "table")
+    task = Task(keys=range(20, 40), n_anchors=2, length=3, vocab_size=d, mappings=[table])
+    for cosines in (uniform_cosines, marginal_cosines):
+        assert np.isnan(cosines(task, table.anchors)).all()
+
+
+def test_groups_of_almost_one_name_have_figures_of_their_own():
+    names = ("a b", "a_b", "all_anchors")
+    mappings = [Mapping((3 * i, 3 * i + 1, 3 * i + 2), Lookup(), name) for i, name in enumerate(names, 1)]
+    task = Task(keys=range(20, 24), n_anchors=1, length=2, vocab_size=24, mappings=mappings)
+    assert sum(name.startswith("fig4c") for name in Prediction.of(task).figures()) == len(names) + 1
 
 
 EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})

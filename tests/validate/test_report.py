@@ -22,6 +22,7 @@ from validate import ledger
 from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
 from validate.figures.runs import shown_epochs
+from validate.figures.sheet import write_figures
 from validate.judge.given import judge_demo
 from validate.judge.groups import group_runs
 from validate.judge.ranking import rung_distances
@@ -29,7 +30,7 @@ from validate.judge.stats import over_seeds
 from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
 from validate.report import Report
-from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures, write_figures
+from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import page, render
 from validate.report.picture import Agreement, agreements, pair_kinds
 from validate.report.rows import setting_rows
@@ -86,14 +87,26 @@ def test_the_page_has_every_number_of_the_early_comparison(report, written):
             assert re.search(found, text)
 
 
-def test_groups_that_differ_in_signs_alone_have_files_of_their_own():
-    rules = [
-        {"name": f"z{sign}a", "anchors": own, "rule": "sum"}
-        for sign, own in (("+", [1, 2, 3]), ("*", [4, 5, 6]))
-    ]
-    task = {"keys": "40..49", "n_anchors": 1, "length": 3, "vocab_size": 80, "mappings": rules}
-    names = [sheet.name for sheet in draw_cosines(group_runs([make_observations(task=task)]), [2])]
-    assert len(set(names)) == len(names) == 3
+def test_groups_and_settings_that_differ_in_signs_alone_have_files_of_their_own():
+    def task(sign):
+        named = {"z+a": [1, 2, 3], "z*a": [4, 5, 6], "z a": [7, 8, 9], "z_a": [10, 11, 12]}
+        rules = [{"name": n, "anchors": own, "label": f"key {sign} (a1 % 2)"} for n, own in named.items()]
+        return {"keys": "40..49", "n_anchors": 1, "length": 3, "vocab_size": 80, "mappings": rules}
+
+    settings = group_runs([make_observations(task=task(sign)) for sign in "+*"])
+    names = [sheet.name for sheet in draw_cosines(settings, [2])]
+    assert len(set(names)) == len(names) == 2 * 5
+
+
+def test_a_label_is_short_where_settings_differ_in_a_whole_table():
+    def task(last):
+        labels = [[*range(40), last]] * 10
+        rule = {"name": "own", "anchors": "1..41", "rule": "tabulated", "labels": labels}
+        return {"keys": "50..59", "n_anchors": 1, "length": 2, "vocab_size": 70, "mappings": [rule]}
+
+    one, other = group_runs([make_observations(task=task(last)) for last in (40, 41)])
+    assert one.label != other.label
+    assert len(one.label) < 100
 
 
 def test_order_and_size_are_split_by_kind_of_pairs():

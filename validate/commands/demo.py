@@ -40,8 +40,8 @@ def run(options: Options) -> int:
     say("comparing prediction and observation, drawing figures")
     settings = validate.group_runs(list(planned))
     outcomes = validate.judge_demo(settings)
-    title = "Small initial weights learn the rule first: predicted and observed"
     epochs = config.training.epochs
+    title = f"Small initial weights learn the rule first: after {epochs} epochs, predicted and observed"
     report = validate.Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
     report.figures.insert(0, draw_overview(settings))
     page, data = report.write(options.out)

@@ -14,10 +14,9 @@ from validate.corpus.prediction import CorpusPrediction
 from validate.figures.embedding import BAR
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, write_figures
 from validate.figures.style import PALETTE, Look
 from validate.judge.stats import COSINE
-from validate.report.figures import write_figures
 from validate.report.page import page
 from validate.terminal.tables import Table
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from theory import InputError, Task, cosine_matrix, eq14_embedding, gaussian_embedding, principal_components
 from validate.figures.embedding import BAR, components_map, excess_curves, rows_of
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
-from validate.figures.sheet import PanelRow, Sheet, in_rows
+from validate.figures.sheet import PanelRow, Sheet, file_parts, in_rows
 from validate.figures.style import MARKERS, PALETTE, Look
 from validate.predict.predictors import Tokens, are_summed, groups_of, uniform_cosines
 from validate.predict.statistics import Statistics
 
 
-def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
+def draw(task: Task, statistics: Statistics) -> list[Sheet]:
     """Draw Fig. 4B and 4C, and Fig. 5C, 5D and 9 for every mapping that adds."""
     labels: list[BasePanel] = []
     for mapping in task.mappings:
@@ -23,15 +21,15 @@ def draw(task: Task, statistics: Statistics) -> dict[str, Figure]:
         how = "" if set(mapping.anchors) <= set(statistics.exact_tokens) else ", sampled"
         labels.append(excess_curves(mapping.anchors, excess, f"{mapping.name} anchors{how}"))
     rows = {"fig4b_label_distributions": [PanelRow("", labels)]}
+    parts = file_parts(groups_of(task))
     for group, tokens in groups_of(task).items():
         cosines = statistics.cosines[group].items()
         maps = [cosine_map(name, tokens, own.over(lambda m: m).value[None]) for name, own in cosines]
-        rows[f"fig4c_cosines_{group.replace(' ', '_')}"] = [PanelRow("", maps, BAR)]
+        rows[f"fig4c_cosines_{parts[group]}"] = [PanelRow("", maps, BAR)]
     for mapping in task.mappings:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:
             rows |= _of_a_sum(task, mapping.anchors, mapping.name)
-    sheets = [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
-    return {sheet.name: sheet.figure_ for sheet in sheets if sheet.figure_ is not None}
+    return [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
 
 
 def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -21,6 +21,8 @@ from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, marks_text
 from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled
 
+_PIXELS_PER_INCH = 165.0
+"""Of a picture in a folder; a report's page shows it somewhat smaller."""
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
 
@@ -150,6 +152,29 @@ class Sheet:
         """Write the figure in some formats and return the files."""
         out = OutputFolder(as_path("folder", folder))
         return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
+
+
+def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
+    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name.
+
+    Figures of an earlier report that this one has not are deleted.
+    """
+    pictures, stale = {}, {name for name in folder.listed() if name.startswith("figures/")}
+    for sheet in sheets:
+        pictures[sheet.name] = sheet.rendered("png", _PIXELS_PER_INCH)
+        for suffix, content in (("svg", sheet.rendered("svg")), ("png", pictures[sheet.name])):
+            name = f"figures/{file_name(sheet.name)}.{suffix}"
+            folder.write(name, content)
+            stale.discard(name)
+    for name in stale:
+        folder.remove(name)
+    return pictures
+
+
+def file_parts(texts: Iterable[str]) -> dict[str, str]:
+    """Return each text as a part of a sheet's name: plain, or as it is where two would be alike."""
+    plain = {t: re.sub(r'[\s,=:"\[\]{}]+', "_", t.replace("γ = ", "gamma")).strip("_") for t in texts}
+    return {t: part if [*plain.values()].count(part) == 1 else t for t, part in plain.items()}
 
 
 def letter(number: int) -> str:

@@ -36,7 +36,7 @@ from validate.judge.verdict import Finding, Verdict, judge_claim
 from validate.observe import Source
 from validate.observe.times import HALF, early_epoch
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
-from validate.predict.predictors import training_labels, uniform_cosines
+from validate.predict.predictors import uniform_cosines
 
 PREDICTION = "P^s - u"
 """The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
@@ -250,8 +250,10 @@ def _tested(finding: Finding) -> list[tuple[str, Outcome, float]]:
 
 
 def _unfit(setting: Setting) -> str:
-    """Return why a model cannot learn enough that reads no order; empty if it can, or reads it."""
+    """Return why there is too little to learn, for a model that reads no order perhaps; empty if there is."""
     task, run = setting.task, setting.runs[0]
+    if np.isnan(above_guessing(run, 1.0)):
+        return "every label to be learned is the same"
     if setting.config.model.reads_order or task.n_noise:  # With noise a sample can be fitted by heart.
         return ""
     ceilings = [c for m in task.mappings if (c := rule_ceiling(task, m)) is not None]
@@ -270,11 +272,11 @@ def _undecidable(task: Task) -> str:
     """Return why the prediction of a task can be neither right nor wrong; empty if it can be."""
     if len(task.anchors) < 3:
         return "a task with fewer than three anchors has no cosines to predict"
-    excess = np.abs(training_labels(task, task.anchors) - 1 / task.vocab_size).max(axis=1)
-    if flat := [token for token, size in zip(task.anchors, excess, strict=True) if size <= CONSTANT]:
+    cosines = uniform_cosines(task, task.anchors)
+    if flat := [s for s, own in zip(task.anchors, np.diagonal(cosines), strict=True) if np.isnan(own)]:
         frequent = f"every label is as frequent with {ranges(flat)}"
         return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
-    predicted = off_diagonal(uniform_cosines(task, task.anchors))
+    predicted = off_diagonal(cosines)
     if np.ptp(predicted) <= CONSTANT:
         same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
         return f"{same}, and nothing correlates with a constant"

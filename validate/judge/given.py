@@ -135,15 +135,15 @@ class GivenRuns(Evidence):
 
     def _judge(self, claim: Claim) -> Finding:
         studies = dict.fromkeys(needs.study for c in claim.conditions for needs in c.needs)
-        lacking = [s for s in studies if not any(self.match(s, v) for v in self.variants_of(s) or ("",))]
-        reasons = "; ".join(f"no given run stands for {study}" for study in lacking)
-        why = reasons or f"needs no runs: anchorflow claims {claim.number}"
-        if len(lacking) < len(studies):
-            try:
+        try:
+            lacking = [s for s in studies if not any(self.match(s, v) for v in self.variants_of(s) or ("",))]
+            if len(lacking) < len(studies):
                 return judge_claim(claim, self.find)
-            except InputError as error:
-                # A measure that cannot be taken of these runs, as one at a snapshot that they do not have.
-                why = str(error)
+            reasons = "; ".join(f"no given run stands for {study}" for study in lacking)
+            why = reasons or f"needs no runs: anchorflow claims {claim.number}"
+        except (InputError, MissingRunsError) as error:
+            # No such study; or a measure that these runs do not allow, as one at a snapshot that they lack.
+            why = str(error)
         return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sim.config.run import MemberConfig, sources
 from sim.config.section import flattened
+from sim.runs.manifest import digest
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.checked import checked
@@ -19,7 +20,7 @@ from theory.display import Shown
 from validate.observe import Observations, Source, find_observations
 from validate.observe.times import early_epoch
 
-_MOST_NAMED = 3
+_MOST_NAMED, _LONGEST = 3, 80
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,10 +145,15 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
     told = _telling(list(flat.values()))
     settings = []
     for key, own in grouped.items():
-        others = [f"{name.split('.')[-1]} = {flat[key].get(name, 'none')}" for name in told]
+        others = [f"{name.split('.')[-1]} = {_brief(flat[key].get(name, 'none'))}" for name in told]
         label = ", ".join([f"γ = {flat[key]['init_rate']}", *others])
         settings.append(Setting(label, tuple(sorted(own, key=lambda run: run.config.seed))))
     return sorted(settings, key=lambda setting: (setting.init_rate, setting.label))
+
+
+def _brief(value: str) -> str:
+    """Return a value for a label; of a long one, such as a table, the ends and what tells it apart."""
+    return value if len(value) <= _LONGEST else f"{value[:30]} ... {value[-10:]} {digest(value.encode())[:8]}"
 
 
 def _telling(flat: list[dict[str, str]]) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import cache
-from itertools import product
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -56,17 +54,13 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:
-    """Return for each unordered combination how many orderings are trained, and out of how many labels."""
+    """Return for each unordered combination how many orderings it has, and out of how many labels."""
     domain = task.domain(mapping)
+    bags, orderings = np.unique(np.sort(domain.combinations(), axis=1), axis=0, return_counts=True)
+    n_labels = 2 * bags.sum(axis=1) + 1
     if isinstance(mapping.rule, Lookup):
-        n_labels = [len(mapping.rule.labels(domain))] * domain.n_combinations
-    else:
-        n_labels = [int(2 * width + 1) for width in domain.totals(domain.anchors)]
-    found: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for combination, n in zip(product(mapping.anchors, repeat=task.n_anchors), n_labels, strict=True):
-        if combination not in mapping.held_out:
-            found[tuple(sorted(combination))].append(n)
-    return [(len(own), own[-1]) for own in found.values()]
+        n_labels[:] = len(mapping.rule.labels(domain))
+    return list(zip(orderings.tolist(), n_labels.tolist(), strict=True))
 
 
 @cache

@@ -55,13 +55,20 @@ def training_labels(task: Task, tokens: Tokens) -> FloatArray:
 
 def uniform_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     """Return the cosines of P^s − u, the drive of eq. 5."""
-    return cosine_matrix(training_labels(task, tuple(tokens)) - 1 / task.vocab_size)
+    return _drive_cosines(task, tokens, 1 / task.vocab_size)
 
 
 def marginal_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
     """Return the cosines of P^s − P̄, the drive once the common part of the labels is fitted."""
-    drives = training_labels(task, tuple(tokens)) - marginal_distribution(task, held_out=True)
-    drives[[not token_ratio(task, s, held_out=True) for s in tokens]] = 0  # Never seen in training.
+    return _drive_cosines(task, tokens, marginal_distribution(task, held_out=True))
+
+
+def _drive_cosines(task: Task, tokens: Sequence[int], common: FloatArray | float) -> FloatArray:
+    """Return the cosines of P^s less what is common; NaN if that is rounding or s never trained."""
+    labels = training_labels(task, tuple(tokens))
+    drives = labels - common
+    unseen = [not token_ratio(task, s, held_out=True) for s in tokens]
+    drives[(np.abs(drives).max(axis=1) <= 1e-12 * labels.max(axis=1)) | unseen] = 0
     return cosine_matrix(drives)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sim.runs.outputs import OutputFolder, file_name
 from theory import InputError
 from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_maps
 from validate.figures.learning import accuracy_curves
@@ -18,7 +16,7 @@ from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
-from validate.figures.sheet import PanelRow, Sheet
+from validate.figures.sheet import PanelRow, Sheet, file_parts
 from validate.figures.style import PALETTE, Look
 from validate.judge.compare import Row
 from validate.judge.flow import Level
@@ -30,28 +28,9 @@ from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, 
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
-_PIXELS_PER_INCH = 165.0
-"""Of a picture; the page shows it somewhat smaller."""
 _MOST_SHOWN = 3
 Point = tuple[str, str, str, int, Estimate]
 """Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
-
-
-def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
-    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name.
-
-    Figures of an earlier report that this one has not are deleted.
-    """
-    pictures, stale = {}, {name for name in folder.listed() if name.startswith("figures/")}
-    for sheet in sheets:
-        pictures[sheet.name] = sheet.rendered("png", _PIXELS_PER_INCH)
-        for suffix, content in (("svg", sheet.rendered("svg")), ("png", pictures[sheet.name])):
-            name = f"figures/{file_name(sheet.name)}.{suffix}"
-            folder.write(name, content)
-            stale.discard(name)
-    for name in stale:
-        folder.remove(name)
-    return pictures
 
 
 @dataclass(frozen=True)
@@ -122,7 +101,9 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[She
     """
     shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
     found: list[Sheet] = []
+    labels = file_parts(setting.label for setting in shown)
     for setting in reversed(shown):
+        names = file_parts(groups_of(setting.task))
         for group, tokens in groups_of(setting.task).items():
             observed = [_observed(setting, tokens, epoch) for epoch in epochs if epoch in setting.epochs()]
             maps = [*predicted_maps(setting, tokens, (UNIFORM, MARGINAL)), *observed]
@@ -130,7 +111,7 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[She
                 f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
                 "distributions, and observed."
             )
-            name = f"fig4_cosines_{_slug(setting.label)}_{_slug(group)}"
+            name = f"fig4_cosines_{labels[setting.label]}_{names[group]}"
             found.append(Sheet(name, caption, about([setting]), [PanelRow("Cosines", maps, BAR)]))
     return found
 
@@ -180,7 +161,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
 def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: list[Point]) -> list[Sheet]:
     """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
     sheets = []
-    for group in dict.fromkeys(group for group, *_ in points):
+    for group, part in file_parts(group for group, *_ in points).items():
         panels = []
         for setting in settings:
             of_line: dict[str, list[tuple[int, Estimate]]] = {}
@@ -196,7 +177,7 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
         rows = _in_rows(panels, share_y="rmse")
-        sheets.append(Sheet(f"{name}_{_slug(group)}", caption.format(group_title(group)), "", rows))
+        sheets.append(Sheet(f"{name}_{part}", caption.format(group_title(group)), "", rows))
     return sheets
 
 
@@ -207,9 +188,3 @@ def _in_rows(panels: Sequence[BasePanel], **options: Any) -> list[PanelRow]:
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
     return cosine_map(f"observed, {setting.label},\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
-
-
-def _slug(text: str) -> str:
-    """Return a label or a group as part of a sheet's name, where "z+a" and "z*a" are two."""
-    words = re.sub(r'[,=:"\[\]{}]', " ", text.replace("γ = ", "gamma"))
-    return "_".join(re.sub(r"[^\w.\- ]", lambda found: f"-{ord(found[0]):x}-", words).split())

@@ -12,9 +12,10 @@ from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.reading import PathLike, as_path
 from validate.figures.runs import shown_epochs
-from validate.figures.sheet import Sheet
+from validate.figures.sheet import Sheet, write_figures
+from validate.judge.agreement import MEASURES
 from validate.judge.answer import Answer, answers
-from validate.judge.compare import MEASURES, Row, compare_runs, early_rows
+from validate.judge.compare import Row, compare_runs, early_rows
 from validate.judge.flow import Aligned, Level, aligned, snapshots_at_levels
 from validate.judge.given import GivenRuns, Match
 from validate.judge.groups import Setting
@@ -32,7 +33,6 @@ from validate.report.figures import (
     draw_label_distributions,
     draw_rungs,
     paper_figures,
-    write_figures,
 )
 from validate.report.page import render
 from validate.report.picture import picture

@@ -65,6 +65,14 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
 
 
+def test_a_claim_about_a_study_that_there_is_not_is_not_tested():
+    (claim,) = ledger([4])
+    needs = Needs("nowhere", (0.8,), variants=())
+    own = [replace(c, sides=tuple(replace(s, needs=needs) for s in c.sides)) for c in claim.conditions]
+    (finding,) = GivenRuns(()).judge([replace(claim, conditions=tuple(own))])
+    assert {o.missing for o in finding.outcomes} == {"nowhere: not defined"}
+
+
 def test_one_seed_twice_is_refused():
     twice = observed(MEMBERS[:1]) + observed(MEMBERS[:1], training={"evaluate_every": 5})
     with pytest.raises(InputError, match="it would count twice"):

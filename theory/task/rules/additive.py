@@ -115,7 +115,7 @@ def integer_keys(table: object) -> dict[int, int]:
     if not isinstance(table, dict):
         raise InputError("table", table, "not a shift table", "give { anchor = shift, ... }")
     for key in table:
-        if not _INTEGER.fullmatch(key):
+        if not _INTEGER.fullmatch(str(key)):
             raise InputError("table", key, "a key that is not an integer", "write anchors as 1, 2 and so on")
     return {int(key): shift for key, shift in table.items()}
 

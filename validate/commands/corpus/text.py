@@ -174,7 +174,7 @@ def embedding(options: Embedding) -> int:
         series = validate.compare_series(revisions, corpus, **settings)
         table, data, warnings = series.table(), series.to_json(), series.warnings
         if folder is not None:
-            from validate.report.figures import write_figures
+            from validate.figures.sheet import write_figures
 
             folder.write("series.json", json_text(data))
             write_figures([series.sheet()], folder)
