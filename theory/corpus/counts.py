@@ -138,10 +138,8 @@ def pair_counts(
         V; tokens and labels are 0..V−1.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
-    y, first = (
-        check_tokens("labels", labels, vocab_size),
-        check_tokens("tokens", np.ravel(tokens), vocab_size),
-    )
+    y = check_tokens("labels", labels, vocab_size)
+    first = check_tokens("tokens", np.ravel(tokens), vocab_size)
     second = np.repeat(y, first.size // len(y))
     ones = np.ones(len(first), np.int64)
     pairs = sparse.coo_array((ones, (first, second)), shape=(vocab_size, vocab_size)).tocsr()
