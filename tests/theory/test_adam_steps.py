@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -182,6 +183,14 @@ def test_it_stops_at_a_time_in_units_of_the_trajectory(monkeypatch):
     with pytest.raises(IntegrationError, match="too many stretches") as caught:
         adaptive_flow(small_example().population, parameters(), [0.1], SLOW)
     assert 0 < caught.value.time < 0.1
+
+
+def test_a_time_shorter_than_rounding_is_passed():
+    follow = partial(adaptive_flow, small_example().population, parameters(), settings=SLOW, rtol=1e-5)
+    end = 3 * SLOW.rate
+    at_once, (start, first, last) = follow([end]).W_emb[0], follow([0.0, 1e-20, end]).W_emb
+    assert relative(first, start) < 1e-15
+    assert relative(last - start, at_once - start) < 1e-2
 
 
 @pytest.mark.parametrize("t", [1e-3, 3.0, 200.0, 1e4])

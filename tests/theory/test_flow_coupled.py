@@ -76,10 +76,10 @@ def test_near_the_blow_up_only_the_top_singular_pair_grows_and_later_times_are_d
     cu, _, cw = np.linalg.svd(C)
     assert s[1] / s[0] < 1e-3
     assert min(abs(u[:, 0] @ cu[:, 0]), abs(w[0] @ cw[0])) > 1 - 1e-3
-    # The event fires a millionth before the end: here in the very step that reaches the last time.
-    close = coupled_flow(C, initial, [end * (1 - 9.9e-7)])
+    # The event fires a millionth before the end; what is asked for before the end is followed nevertheless.
+    close = coupled_flow(C, initial, [end * (1 - 9.9e-7), end * (1 - 1e-8)])
     assert close.blow_up is None
-    assert len(close.times) == 1
+    assert len(close.times) == 2
     # The linearised softmax stops the growth.
     tamed = linearised_flow(C, POPULATION.cooccurrence(), initial, [20 * end])
     assert np.linalg.norm(tamed.W_emb[0]) < 100
@@ -92,6 +92,11 @@ def test_nothing_blows_up_where_nothing_drives():
     flow = coupled_flow(C, only_one, [0.0, 1e3])
     assert flow.blow_up is None
     assert np.array_equal(flow.W_emb[1], only_one.W_emb)
+
+
+def test_a_tiny_start_blows_up_as_many_times_later():
+    ends = [size * coupled_flow(C, parameters().scaled(size), [1e9 / size]).blow_up for size in (1, 1e-120)]
+    assert ends[1] == pytest.approx(ends[0], rel=1e-6)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -164,7 +164,9 @@ def test_the_dose_of_a_balanced_mode_is_the_hyperbolas(level):
     u, w, a = np.eye(20)[2], np.eye(20)[5], 0.2
     initial = EmbMLPParameters(a * np.outer(u, p), a * np.outer(p, q), a * np.outer(q, w))
     # 1/‖α‖ is straight for a balanced mode, so only the integrator's 1e-6 a step is left.
-    assert theory.escape_dose(initial, u, w, level) == pytest.approx(1 / a - 1 / level, rel=1e-5)
+    for size in (1, 1e-200, 1e200):
+        dose = theory.escape_dose(initial.scaled(size), u, w, level * size) * size
+        assert dose == pytest.approx(1 / a - 1 / level, rel=1e-5)
     assert theory.escape_dose(initial, u, w, a) == 0.0
     still = EmbMLPParameters(a * np.outer(u, p), 0 * initial.W1, 0 * initial.W2)
     assert theory.escape_dose(still, u, w, level) == np.inf

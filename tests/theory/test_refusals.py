@@ -62,8 +62,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.token_label_matrix([[0]], [0], 10**6),
         lambda: theory.cooccurrence_matrix([[0]], 10**18),
         lambda: theory.corpus_associations([[0, 1]], 4097),
-        lambda: theory.expected_cooccurrence(
-            Task(keys=[5], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10**6)
+        *(
+            lambda f=f: f(Task(keys=[5], memory_anchors=[1], n_anchors=1, length=2, vocab_size=10**6))
+            for f in (theory.expected_cooccurrence, theory.last_position_matrix)
         ),
     ],
     "role": [lambda: theory.label_distribution(PAPER, 1, role="anker")],
@@ -100,6 +101,9 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.gaussian_shape(ONE_LABEL, 1),
         lambda: theory.predict_value_growth(MEMORY),
         lambda: theory.build_construction(MEMORY),
+        lambda: theory.build_construction(
+            Task(keys=[5], reasoning_anchors=[1], n_anchors=1, length=2, vocab_size=10**6)
+        ),
     ],
     "tables": [lambda: theory.count_population(small_task(), [np.zeros((5, 3), int), None])],
     "anchor": [
@@ -178,7 +182,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "accuracies": [
         lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), accuracies=[0.5, 0.1], **TINY)
     ],
-    "data_set": [lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), data_set="sums", **TINY)],
+    "data_set": [
+        partial(theory.predicted_embedding, small_task(), SGDSettings(0.1), data_set=name, **TINY)
+        for name in ("sums", "")
+    ],
     "seeds": [lambda: theory.predict_learning(small_task(), SGDSettings(0.1), n_epochs=1, seeds=(), **TINY)],
     "n_modes": [
         lambda: theory.measured_rank_steps(EMBEDDING, 1.0, 3),

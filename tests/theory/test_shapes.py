@@ -62,6 +62,10 @@ def test_components_keep_distances_and_order_by_variance(rows: Any) -> None:
         )
 
 
+def test_equal_rows_vary_along_no_direction() -> None:
+    assert np.isnan(principal_components(np.full((3, 2), 0.1)).explained).all()
+
+
 def test_eq14_as_printed() -> None:
     """Rows 15 and 30 by hand; cos(15, ·) as noted from the paper's own task."""
     task = Task.paper()
@@ -90,10 +94,11 @@ def test_where_no_width_fits_it_is_a_bound() -> None:
 
 @given(st.floats(-3, 3), st.floats(0.1, 10))
 def test_exponent_of_a_power_law_is_found(exponent: float, factor: float) -> None:
-    x = np.array([1.0, 2.0, 5.0, 10.0])
-    fitted = fit_exponent(x, factor * x**exponent)
-    assert fitted.value == pytest.approx(exponent, abs=1e-12)
-    assert fitted.low - 1e-9 <= exponent <= fitted.high + 1e-9
+    # Neighbouring x far apart, or alike to six digits.
+    for x, error in ((np.array([1.0, 2.0, 5.0, 10.0]), 1e-12), (1e6 + np.arange(4), 1e-7)):
+        fitted = fit_exponent(x, factor * x**exponent)
+        assert fitted.value == pytest.approx(exponent, abs=error)
+        assert fitted.low - 1000 * error <= exponent <= fitted.high + 1000 * error
 
 
 @pytest.mark.statistical

@@ -112,6 +112,13 @@ def test_noise_has_the_embeddings_scale():
     assert abs(scaled.std() - 1) < 3.9 / 4000**0.5
 
 
+def test_distribution_functions_differ_below_the_first_label_too():
+    shifts = Mapping(range(1, 6), Shift({1: 0, 2: 0, 3: 0, 4: 1, 5: 1}))
+    task = Task(keys=[0], mappings=[shifts], n_anchors=2, length=3, vocab_size=10)
+    found = normal_distance(task, 1, max_lost_mass=0.05).kolmogorov
+    assert found == pytest.approx(norm(0.4, 0.24**0.5).cdf(-0.5))
+
+
 def test_exponents_in_q_are_those_of_symmetric_summands(record_error):
     """Not Berry-Esseen's −1/2: the third cumulant vanishes, so the fourth rules, of relative size 1/q."""
     q = np.array([8, 16, 32, 64, 128])

@@ -138,11 +138,8 @@ def pair_counts(
         V; tokens and labels are 0..V−1.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
-    rows, y = np.asarray(tokens), np.asarray(labels)
-    if rows.ndim not in (1, 2) or not rows.size or y.shape != rows.shape[:1]:
-        remedy = "give tokens of shape (n,) or (n, L) and labels of shape (n,)"
-        raise InputError("labels", y.shape, f"not one label for each row of tokens {rows.shape}", remedy)
-    first, y = check_tokens("tokens", rows.ravel(), vocab_size), check_tokens("labels", y, vocab_size)
+    y = check_tokens("labels", labels, vocab_size)
+    first = check_tokens("tokens", np.ravel(tokens), vocab_size)
     second = np.repeat(y, first.size // len(y))
     ones = np.ones(len(first), np.int64)
     pairs = sparse.coo_array((ones, (first, second)), shape=(vocab_size, vocab_size)).tocsr()

@@ -92,7 +92,10 @@ def top_singular(
     if n >= smaller:
         raise InputError("n", n, f"an operator of shape {operator.shape}", f"give 1 to {smaller - 1}")
     # A fixed first vector, so that results repeat.
-    left, values, right = svds(operator, k=n, v0=np.random.default_rng(0).standard_normal(smaller))
+    first = np.random.default_rng(0).standard_normal(max(operator.shape))
+    if not operator.matvec(first[: operator.shape[1]]).any():  # zero, of which ARPACK has nothing to follow
+        return np.eye(operator.shape[0], n), np.zeros(n), np.eye(n, operator.shape[1])
+    left, values, right = svds(operator, k=n, v0=first[:smaller])
     order = np.argsort(values)[::-1]
     return left[:, order], np.asarray(values[order], np.float64), right[order]
 

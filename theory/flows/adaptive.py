@@ -157,7 +157,8 @@ class _Flow:
     def _relaxed(self, gradient: list[FloatArray], h: float) -> _State:
         """Return the state after h steps in which the gradient's moments stay as they are."""
         s, t = self._settings, self.time
-        shares = [moment_share(beta, t, h) for beta in s.betas]
+        # How far each bias-corrected moment goes towards its source.
+        shares = [np.expm1(h * np.log(beta)) / np.expm1((t + h) * np.log(beta)) for beta in s.betas]
         memory = moment_memory(s.betas[0], t, h)
         left, half = (np.exp(-s.rate * s.weight_decay * x) for x in (h, h / 2))
         state = _State([], [], [])
@@ -172,17 +173,10 @@ class _Flow:
         return state
 
 
-def moment_share(beta: float, t: float, h: float) -> float:
-    """Return how far a bias-corrected moment goes towards its source from t to t + h."""
-    return float((1 - beta**h) / (1 - beta ** (t + h)))
-
-
 def moment_memory(beta: float, t: float, h: float) -> float:
     r"""Return :math:`\int_0^h` of the weight that the moment at t has at t + s."""
-    before, after = beta**t, beta ** (t + h)
+    before, rate = beta**t, -np.log(beta)
     if before < 1e-10:
-        return float((1 - beta**h) / -np.log(beta))
-    if t == 0:
-        return 0.0
-    scale = (1 - before) / (before * -np.log(beta))
-    return float(scale * (np.log1p(-after) - np.log1p(-before)))
+        return float((1 - beta**h) / rate)
+    gone, later = -np.expm1(-rate * t), -np.expm1(-rate * (t + h))
+    return float(gone / (before * rate) * (np.log(later) - np.log(gone))) if gone > 0 else 0.0

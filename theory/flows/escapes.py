@@ -79,18 +79,21 @@ def escape_dose(
     # dW1 = αᵀβᵀ and dβ = W1ᵀαᵀ keep the hidden layer in the span of W1's rows and β, whatever d_f is.
     basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
     mode = EmbMLPParameters(alpha, initial.W1 @ basis, basis.T @ beta)
-    if float(np.linalg.norm(alpha)) >= threshold:
+    # A start κ times as large only runs κ times faster; squares of one of size 1 stay in range.
+    size = max(float(np.abs(matrix).max()) for matrix in mode.matrices) or 1.0
+    mode, level = mode.scaled(1 / size), threshold / size
+    if float(np.linalg.norm(mode.W_emb)) >= level:
         return 0.0
     earliest = blow_up_bound([[1.0]], mode)
     if not np.isfinite(earliest):
         return float("inf")
     doses = np.arange(0.0, _LONGEST_DOSE, _DOSE_STEP) * earliest
     path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
-    dose = first_passage(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), threshold, np.reciprocal)
+    dose = first_passage(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), level, np.reciprocal)
     if np.isinf(dose) and path.blow_up is not None:
         # So high a threshold is passed in the last moments, where ‖α‖ = 1/(t* − t).
-        return max(path.blow_up - 1 / threshold, float(path.times[-1]))
-    return dose
+        dose = max(path.blow_up - 1 / level, float(path.times[-1]))
+    return dose / size
 
 
 def check_modes(n_modes: int, shape: tuple[int, ...]) -> None:

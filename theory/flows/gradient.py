@@ -80,7 +80,8 @@ def population_field(population: CountPopulation, activation: Activation) -> Fie
         dW2 = np.zeros_like(now.W2)
         for rows, h in hidden_blocks(population, hidden):
             value = activation.value(h)
-            mass = _residual_mass(population, rows, value @ now.W2)
+            mass = population.label_distributions[rows].reshape(len(h), -1) - softmax(value @ now.W2, axis=-1)
+            mass *= population.weights[rows].reshape(-1, 1)
             dW2 += value.T @ mass
             delta = mass @ now.W2.T
             delta *= activation.derivative(h)
@@ -152,11 +153,3 @@ def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[t
     for start in range(0, len(left), size):
         rows = slice(start, start + size)
         yield rows, (left[rows, None] + right).reshape(-1, hidden.shape[1])
-
-
-def _residual_mass(population: CountPopulation, rows: slice, logits: FloatArray) -> FloatArray:
-    """Return weight × (y − p) of a block's rows, shape (rows × n_right, d)."""
-    probabilities = softmax(logits, axis=-1)
-    residual = population.label_distributions[rows].reshape(logits.shape) - probabilities
-    residual *= population.weights[rows].reshape(-1, 1)
-    return residual

@@ -111,7 +111,7 @@ def predicted_embedding(
     options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance}
     options |= {"scatter": scatter, "max_gradients": max_gradients}
     points: list[_Point] = []
-    learned = data_set or learned_set(task)
+    learned = learned_set(task) if data_set is None else data_set
     for step, now, found in follow_training(task, settings, grid, seed, **options):
         if learned not in found:
             raise InputError("data_set", learned, "no such data set", f"choose from {', '.join(found)}")

@@ -107,19 +107,19 @@ def integrate(
                 recorder.add(initial.unpack(inside(times[pending])), times[pending])
                 pending += 1
     statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
-    # A singularity beyond the last time asked for does not concern this trajectory.
-    return recorder.trajectory(times, statistics, blow_up if pending < len(times) else None)
+    return recorder.trajectory(times, statistics, blow_up)
 
 
 def _singular_time(stepper: OdeSolver) -> float | None:
     r"""Return the time of the singularity ahead, once it is a millionth of the time away.
 
-    Near the singularity of a field homogeneous of degree 2, θ is proportional to 1/(t* − t), so that
+    One beyond the last time asked for does not concern the trajectory. Near the singularity of a field
+    homogeneous of degree 2, θ is proportional to 1/(t* − t), so that
     :math:`t^* - t = \|\theta\|^2 / \langle\theta, \dot\theta\rangle`.
     """
-    y = stepper.y
-    growth = float(y @ stepper.fun(stepper.t, y))
-    if growth <= 0:
-        return None
-    remaining = float(y @ y) / growth
-    return float(stepper.t + remaining) if remaining < _BLOW_UP_RESOLUTION * stepper.t else None
+    size = float(np.linalg.norm(stepper.y)) or 1.0
+    # Along a unit vector: the cube of small weights would underflow.
+    growth = float(stepper.y / size @ stepper.fun(stepper.t, stepper.y))
+    remaining = size / growth if growth > 0 else np.inf
+    time = float(stepper.t + remaining)
+    return time if remaining < _BLOW_UP_RESOLUTION * stepper.t and time < stepper.t_bound else None

@@ -67,7 +67,7 @@ def expected_cooccurrence(
     ndarray of float64, shape (vocab_size, vocab_size)
         Symmetric, non-negative and positive semi-definite; its entries sum to L².
     """
-    _check_square(task.vocab_size, 1)
+    check_square(task.vocab_size, 1)
     m, n_keys, keys = task.length - task.n_anchors, len(task.keys), list(task.keys)
     total = sum(task.n_combinations(mapping, held_out=held_out) for mapping in task.mappings)
     S = np.zeros((task.vocab_size, task.vocab_size))
@@ -112,7 +112,7 @@ def token_label_counts(
         d; tokens and labels lie in 0..d−1.
     """
     tokens, targets = check_sample(sequences, labels, vocab_size)
-    _check_square(vocab_size, 1)
+    check_square(vocab_size, 1)
     pairs = tokens * vocab_size + targets[:, None]
     counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
     return counts.reshape(vocab_size, vocab_size)
@@ -127,7 +127,7 @@ def token_label_matrix(
     Every sequence counts as often as it holds s. Parameters and errors are those of
     ``token_label_counts``. The rows sum to zero.
     """
-    _check_square(vocab_size, 3)
+    check_square(vocab_size, 3)
     return matrix_of_counts(token_label_counts(sequences, labels, vocab_size), len(np.asarray(labels)))
 
 
@@ -137,7 +137,7 @@ def cooccurrence_matrix(
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     """Return S of a finite sample, the mean of cᵀc over sequences like those of ``token_label_counts``."""
     tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
-    _check_square(vocab_size, 3)
+    check_square(vocab_size, 3)
     counts = np.zeros(vocab_size**2, np.int64)
     for left in tokens.T:
         for right in tokens.T:
@@ -151,7 +151,7 @@ def matrix_of_counts(counts: npt.NDArray[np.int64], n_sequences: int) -> FloatAr
     return np.asarray((counts - per_token / len(counts)) / n_sequences, np.float64)
 
 
-def _check_square(vocab_size: int, n_matrices: int) -> None:
+def check_square(vocab_size: int, n_matrices: int) -> None:
     """Refuse so many matrices at a time, each with an entry for every two tokens, that do not fit."""
     needed, remedy = 8 * n_matrices * vocab_size**2, "give a smaller vocabulary"
     check_memory("vocab_size", vocab_size, needed, "a matrix of all pairs of tokens", remedy)

@@ -69,7 +69,7 @@ class PrincipalComponents:
     coordinates : ndarray, shape (n, n_components)
         Centred; each column's largest entry in absolute value is positive, which fixes the signs.
     explained : ndarray, shape (n_components,)
-        Share of the whole variance along each direction.
+        Share of the whole variance along each direction; NaN if the rows are equal.
     """
 
     coordinates: Float64[FloatArray, "n n_components"]
@@ -93,7 +93,9 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
     if n_components > min(matrix.shape):
         problem, remedy = f"rows of shape {matrix.shape}", f"give 1 to {min(matrix.shape)}"
         raise InputError("n_components", n_components, problem, remedy)
-    left, sizes, _ = np.linalg.svd(matrix - matrix.mean(axis=0), full_matrices=False)
+    # The mean of equal numbers may differ from them in the last bit.
+    middle = np.where((matrix == matrix[0]).all(axis=0), matrix[0], matrix.mean(axis=0))
+    left, sizes, _ = np.linalg.svd(matrix - middle, full_matrices=False)
     coordinates = (left * sizes)[:, :n_components]
     largest = np.abs(coordinates).argmax(axis=0)
     signs = np.where(coordinates[largest, np.arange(n_components)] < 0, -1.0, 1.0)

@@ -224,10 +224,10 @@ def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_
     """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
     shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
     distribution, density = label_distribution(task, anchor), _density(task, shape)
-    steps = ndtr((np.arange(task.vocab_size) + 0.5 - shape.mu) / shape.sigma_P)
+    steps = ndtr((np.arange(task.vocab_size + 1) - 0.5 - shape.mu) / shape.sigma_P)
     difference = distribution - density
     return NormalDistance(
-        kolmogorov=float(np.abs(np.cumsum(distribution) - steps).max()),
+        kolmogorov=float(np.abs(np.cumsum([0.0, *distribution]) - steps).max()),
         total_variation=float(np.abs(difference).sum() / 2),
         l2=float(np.linalg.norm(difference)),
     )

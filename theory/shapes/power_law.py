@@ -49,12 +49,13 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
     log_x, log_y = _logs("x", x), _logs("y", y)
     if len(log_x) < 3:
         raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
-    centred = log_x - log_x.mean()
+    # Both: over a narrow range of x their rounding would tilt the mean of y.
+    centred, heights = log_x - log_x.mean(), log_y - log_y.mean()
     spread = float(centred @ centred)
     if np.ptp(log_x) == 0:  # The spread of equal ones may be above 0 by rounding.
         raise InputError("x", float(np.asarray(x)[0]), "the same for all points", "vary it")
-    slope = float(centred @ log_y) / spread
-    residual, freedom = log_y - log_y.mean() - slope * centred, len(log_x) - 2
+    slope = float(centred @ heights) / spread
+    residual, freedom = heights - slope * centred, len(log_x) - 2
     half = float(stdtrit(freedom, (1 + level) / 2)) * (float(residual @ residual) / freedom / spread) ** 0.5
     return Exponent(slope, slope - half, slope + half)
 

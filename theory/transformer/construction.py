@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
 from theory.checked import Between, Share, check_tokens, checked
-from theory.errors import InputError
+from theory.errors import InputError, check_memory
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
 
@@ -106,6 +106,7 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Strength
     # After the window positions alone would climb by up to step·(L − q − 1) above the key.
     drop = step * (length - q)
     width = d + length + 4
+    check_memory("task", task, 24 * width**2, "the construction", "give fewer tokens or shorter sequences")
     v, u, count, seen = np.eye(4, width, d + length)
     W_emb = np.eye(d, width)
     anchors = list(task.reasoning_anchors)

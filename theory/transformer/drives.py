@@ -20,6 +20,7 @@ import numpy as np
 from theory.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.checked import Size, checked
 from theory.labels.distribution import marginal_distribution, token_ratio
+from theory.labels.matrices import check_square
 from theory.task.domain import Selection
 from theory.task.task import Task
 
@@ -101,6 +102,7 @@ def last_position_matrix(
 
 def last_position_drive(task: Task, reference: FloatArray | float, held_out: bool) -> FloatArray:
     """Return the rows r_s ρ_s (P^{s,L} − reference), shape (d, d)."""
+    check_square(task.vocab_size, 2)
     tokens = range(task.vocab_size)
     ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
     table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])

@@ -106,6 +106,9 @@ def test_a_large_vocabulary_needs_no_matrix() -> None:
     # Φ is 0 outside the tokens that occur, and its columns are centred over the whole vocabulary.
     Phi = np.zeros((V, 9))
     Phi[used] = plain(DRAWN, 9).uncentred
+    # Where every token is followed by all alike, C is 0.
+    left, values, right = top_singular(bigram_operator(pair_counts([0, 0, 1, 1], [0, 1, 0, 1], 2)), 1)
+    assert (left.tolist(), values.tolist(), right.tolist()) == ([[1], [0]], [0], [[1, 0]])
     context = top_singular(context_operator([used[s] for s in DRAWN], V), 3)[1]
     assert context == pytest.approx(np.linalg.svd(Phi - Phi.mean(axis=0), compute_uv=False)[:3], rel=1e-9)
 
