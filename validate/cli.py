@@ -93,7 +93,3 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     begin()
     with show_progress():
         return run(parse(command, options, arguments))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -30,6 +30,7 @@ def train_with_progress(
     the note ``NOT_BEGUN``.
     """
     members, folders = list(planned.values()), list(planned)
+    has_begun = not execution.overwrite  # Until then what is to be replaced is as it was.
     try:
         if is_live(sys.stderr):
             say("loading torch, measuring speed ...")
@@ -52,9 +53,10 @@ def train_with_progress(
         with training_progress(total) as report:
             if begin is not None:
                 begin()
+            has_begun = True
             train_members(members, folders, execution, report=report)
     except (KeyboardInterrupt, UnfinishedRunsError) as stop:
-        if not any(map(is_run_folder, planned)):
+        if not has_begun or not any(map(is_run_folder, planned)):
             stop.add_note(NOT_BEGUN)
         raise
 

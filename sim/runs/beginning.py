@@ -6,6 +6,7 @@ unnoticed: the tokenizer's file lies outside the folder, and its checksum is kep
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
     """
     with writing(path):
         if path.is_symlink():
-            remedy = f"delete the link, or name the folder itself, {path.resolve()}"
+            remedy = f"delete the link, or name the folder itself, {os.path.realpath(path)}"
             raise InputError("out", str(path), "is a link", remedy)
         if resume and is_run_folder(path):
             _check_same(path, member)

@@ -168,15 +168,10 @@ def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
         raise DamagedError(f"has a tensor of dtype {error.args[0]}") from None
     except (SafetensorError, ValueError, TypeError) as error:
         raise DamagedError(f"cannot be read ({error})") from None
-    return arrays, read_metadata(content)
-
-
-def read_metadata(content: bytes) -> dict[str, str]:
-    """Return the metadata of a safetensors file, for which its beginning is enough."""
     size = int.from_bytes(content[:8], "little")
     try:
         header = json.loads(content[8 : 8 + size])
-        return _METADATA.validate_python(header.get("__metadata__", {}))
+        return arrays, _METADATA.validate_python(header.get("__metadata__", {}))
     except (ValueError, RecursionError, AttributeError) as error:
         reason = "its metadata is not text" if isinstance(error, ValidationError) else "it has no header"
         raise DamagedError(f"cannot be read ({reason})") from None

@@ -112,29 +112,31 @@ def train_members(
     if how.shared and not how.resume:
         raise InputError("shared", True, "continues runs that others have begun", "set resume too")
     engine, is_local = engine_of(how.engine), how.engine == "local"
-    # A folder called "." or ".." has its name, and the place for its lock, elsewhere.
-    whole = [normalized(p) if p.name in ("", "..") else p for p in paths_of(paths)]
+    # Workers may have another working folder. One called "." or ".." has its name, and its lock, elsewhere.
+    given = [p.absolute() if how.is_remote else p for p in paths_of(paths)]
+    whole = [normalized(p) if p.name in ("", "..") else p for p in given]
     left = pending_runs(members, whole, how)
     check_engine(jobs_of(left, how.device, how.workers), how)
-    if not is_local or (how.workers > 1 and how.device == "cpu"):
-        for member, path in [] if how.resume else left:
-            with only_writer(path):
-                open_folder(path, member, overwrite=how.overwrite)
-        # So that a second process which is sent a job continues it. Elsewhere it waits for the lock of the
-        # first one, which may only have lost its scheduler.
-        how = replace(how, resume=True, overwrite=False, shared=how.shared or not is_local)
     ended: list[Ended] = []
     with _signals_noted() as signals:
 
         def stops() -> bool:
             return bool(signals) or stop()
 
+        if how.overwrite or not is_local or (how.workers > 1 and how.device == "cpu"):
+            for member, path in [] if how.resume else left:
+                with only_writer(path):
+                    open_folder(path, member, overwrite=how.overwrite)
+            # So that a second process which is sent a job continues it, and whoever resumes finds no run that
+            # was to be replaced. Elsewhere it waits for the lock of the first one, which may only have lost
+            # its scheduler.
+            how = replace(how, resume=True, overwrite=False, shared=how.shared or not is_local)
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if is_local else how.workers)
             ended = engine(jobs, how, stops, report)
             busy = _check_ended(jobs, ended, how)
             left = _await_others([run for job in busy for run in job], stops)
-    if "interrupted" in ended or left:
+    if signals or left or "interrupted" in ended:
         raise KeyboardInterrupt(*signals[:1])
 
 

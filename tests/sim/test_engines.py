@@ -17,7 +17,7 @@ from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
-from tests.sim.conftest import small, small_member
+from tests.sim.conftest import small, small_member, stopped_after
 from theory import InputError
 
 
@@ -70,6 +70,21 @@ def test_an_engine_of_ones_own_is_one_function(tmp_path: Path, monkeypatch: pyte
     assert (seen.value.n_runs, seen.value.n_stopped) == (4, 2)
     assert str(pickle.loads(pickle.dumps(seen.value))) == str(seen.value)
     assert Run.open(tmp_path / "gamma0.8_seed0").config.seed == 0
+
+
+def test_an_engine_gets_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers may have another working folder, where a run would be trained that nobody looks for."""
+    seen = list[Path]()
+
+    def train_jobs(jobs: list[Job], *_: Any) -> list[Ended]:
+        seen.extend(path for job in jobs for _, path in job)
+        return ["complete"] * len(jobs)
+
+    monkeypatch.setitem(ENGINES, "mine", f"{__name__}:train_jobs")
+    monkeypatch.setitem(globals(), "train_jobs", train_jobs)
+    monkeypatch.chdir(tmp_path)
+    train_members([small_member()] * 2, ["runs/a", tmp_path / "b"], engine="mine")
+    assert seen == [tmp_path / "runs" / "a", tmp_path / "b"]
 
 
 def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
@@ -193,6 +208,16 @@ def test_an_option_that_an_engine_does_not_have_is_refused(
     with pytest.raises(InputError, match=wrong):
         train(small(), tmp_path, engine=engine, engine_options=options)
     assert not list(tmp_path.glob("gamma*"))
+
+
+def test_dask_ends_what_no_worker_has(tmp_path: Path) -> None:
+    """Where a scheduler has no workers, as before the first is started, Ctrl-C would do nothing."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
+        scheduler = {"scheduler": cluster.scheduler_address}
+        how = Execution(engine="dask", engine_options=scheduler)
+        with pytest.raises(KeyboardInterrupt):
+            train_members([small_member()], [tmp_path / "run"], how, stop=stopped_after(2))
 
 
 @pytest.mark.slow

@@ -125,6 +125,10 @@ def test_nothing_is_written_through_a_link(options: dict[str, bool], folder: Pat
     with pytest.raises(InputError, match="is a link"):
         train(small(epochs=5), link.parent, **options)
     assert every_file(folder) == before
+    link.unlink()
+    link.symlink_to(link.name)  # To itself.
+    with pytest.raises(InputError, match="is a link"):
+        train(small(), link.parent, **options)
 
 
 @pytest.mark.parametrize("action", ["move", "delete", "lose its configuration"])

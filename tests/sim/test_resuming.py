@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sim import RunConfig, Trainer, train, train_together
+from sim import RunConfig, Trainer, train, train_members, train_together
 from sim.fast.matmul import RouteReport
 from sim.models.layers import Parameters
 from sim.runs import provenance
-from sim.runs.folder import RunFolder
+from sim.runs.folder import RunFolder, read_config
 from sim.training import kernels
 from tests.sim.conftest import NOISY_TASK, small, small_member, stopped_after
 from tests.sim.test_device_loop import on_device
@@ -136,6 +136,16 @@ def test_members_without_a_checkpoint_in_common_keep_their_progress(tmp_path: Pa
         train_together(both, paths, resume=True)
     assert before == {file: file.read_bytes() for file in first.glob("checkpoints/*")}
     assert train_together(both[:1], paths[:1], resume=True) == "complete"
+
+
+def test_overwriting_that_is_stopped_continues(tmp_path: Path) -> None:
+    """Of the runs to be replaced none is left that would be in the way, or taken for one of the new ones."""
+    old, new = (small(seeds=[0, 1], learning_rate=rate) for rate in (1e-2, 2e-2))
+    paths = [run.path for run in train(old, tmp_path)]
+    with pytest.raises(KeyboardInterrupt):
+        train_members(new.members(), paths, overwrite=True, stop=stopped_after(5))
+    assert [read_config(path) for path in paths] == new.members()
+    assert [run.config for run in train(new, tmp_path, resume=True)] == new.members()
 
 
 def test_a_run_continued_by_other_code_names_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

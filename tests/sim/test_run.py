@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Run, RunConfig, build_dataset, train, train_members, train_together
+from sim import Progress, Run, RunConfig, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.errors import BusyError
 from sim.runs.files import is_being_written, only_writer
@@ -127,6 +127,19 @@ def test_ctrl_c_loses_nothing(forked: Any, tmp_path: Path) -> None:
     unbroken = train(config, tmp_path / "unbroken")[0]
     assert resumed.metrics == unbroken.metrics
     np.testing.assert_array_equal(resumed.embedding(60), unbroken.embedding(60))
+
+
+def test_a_signal_after_the_last_step_is_obeyed(tmp_path: Path) -> None:
+    """Else a command would go on to what comes after its training."""
+
+    def report(progress: Progress) -> None:
+        if progress.has_ended:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        train(small(), tmp_path, report=report)
+    assert stopped.value.args == (signal.SIGTERM,)
+    assert Run.open(tmp_path / "gamma0.8_seed0").metrics[-1]["epoch"] == 4
 
 
 def test_a_run_goes_on_from_inside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

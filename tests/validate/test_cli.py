@@ -156,7 +156,7 @@ def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
     assert all(word in said for word in words), said
 
 
-def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli):
+def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli, monkeypatch):
     """One is stopped in its last epoch and gone on with: by the folder of both, or by its own."""
     parts, options = tmp_path / "parts", ["--workers", "1", "--training.dtype", "float64"]
     alone = parts / "gamma0.8_seed1"
@@ -169,6 +169,10 @@ def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path
         assert found == ([alone] if named == [str(alone)] else [parts / "gamma0.8_seed0", alone])
         assert {file: file.read_bytes() for file in parts.glob("*/snapshots/*")} == whole
     assert "out = 'elsewhere'" in cli("train", "--resume", str(parts), "--out", "elsewhere", code=2).err
+    # Stopped before anything is replaced: what is there is no run to resume.
+    monkeypatch.setattr("sim.training.cost.cost_of_runs", Mock(side_effect=KeyboardInterrupt))
+    said = cli("train", str(config), "--out", str(parts), "--overwrite", code=130).err
+    assert said.endswith("give the same command again\n")
 
 
 def _stop(run):
@@ -249,9 +253,9 @@ def test_a_bad_configuration_is_one_sentence(text, words, refused):
 
 
 def test_a_planned_run_knows_where_its_settings_come_from(tmp_path):
-    """Also where the same runs were planned before without a preset."""
+    """Also where the same runs were planned before without a preset: the last plan counts."""
     config = make_run_config(load_preset("paper"))
-    for plan in (config.model_copy(update={"sources": {}}), config, config):
+    for plan in (config, config.model_copy(update={"sources": {}}), config, config):
         _note_plan(tmp_path, plan)
     planned = planned_runs(tmp_path)
     assert list(planned.values()) == config.members()

@@ -135,10 +135,10 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
     plans, plan = read_plans(folder), config.model_dump(mode="json")
     if config.sources:  # A preset's: no part of what is trained.
         plan["sources"] = config.sources
-    if plan not in plans:
+    if plans[-1:] != [plan]:  # Of two plans for a run the last one counts.
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            write_json(folder / PLAN, [*plans, plan])
+            write_json(folder / PLAN, [*(other for other in plans if other != plan), plan])
 
 
 def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:

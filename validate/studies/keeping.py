@@ -114,15 +114,14 @@ def keep(
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     others = check_kept(study, folder, drop=drop)
-    runs, ready = dict[Path, Run](), dict[Path, Observations]()
-    members = members_of(study, root)
-    for path, config in ((m.path, m.config) for m in members):
-        state = run_state(path, config)
+    runs, ready, members = dict[Path, Run](), dict[Path, Observations](), list[StudyMember]()
+    for member in members_of(study, root):
+        state = run_state(member.path, member.config)
         # One that has only begun was not evaluated yet, and has nothing to show.
-        begun = unfinished and state == "unfinished" and RunFolder(path).has_metrics
+        begun = unfinished and state == "unfinished" and RunFolder(member.path).has_metrics
         if state == "complete" or begun:
-            runs[path] = Run.open(path, unfinished=begun)
-    members = [m for m in members if m.path in runs]
+            runs[member.path] = Run.open(member.path, unfinished=begun)
+            members.append(member)
     if not members and not others:
         return []
     # One run of each variant, which may be of several kinds of models, shows which observables there are.
@@ -142,11 +141,14 @@ def keep(
             drop_kept(file)
         for member in track(members, f"observing runs of {study.name}"):
             run = ready.pop(member.path, None) or observe(runs[member.path])
+            file = kept_file(study.name, member.variant, member.config, folder)
+            if file.exists() and read_kept(file).metrics[-1]["step"] > run.metrics[-1]["step"]:
+                continue  # An unfinished run replaces nothing that shows more.
             patterns = study.kept_at(member.config.init_rate)
             names = [name for name in run.arrays if any(fnmatchcase(name, p) for p in patterns)]
             chosen = replace(run, arrays={name: run.arrays[name] for name in names})
-            files.append(kept_file(study.name, member.variant, member.config, folder))
-            write_kept(chosen, files[-1])
+            write_kept(chosen, file)
+            files.append(file)
             if isinstance(member.config.task, LanguageTask):
                 keep_words(runs[member.path], folder)
     return files

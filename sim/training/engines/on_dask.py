@@ -43,6 +43,9 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                 with suppress(OSError):
                     # Again and again: a worker that has just been restarted does not know yet.
                     client.run(_stop, token, on_error="ignore")
+                    # What no worker has, it would wait for without end where there is none.
+                    begun = {key for keys in client.processing().values() for key in keys}
+                    running = {future: index for future, index in running.items() if future.key in begun}
             while left and len(running) < execution.workers:
                 index = left.pop()
                 key = f"{jobs[index][0][1].name}-{uuid.uuid4().hex[:8]}"

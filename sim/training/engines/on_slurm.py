@@ -54,13 +54,8 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
     return [_ended(task, stopped) for task in tasks]
 
 
-def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
-    """Refuse parameters that submitit does not know, and a machine without SLURM."""
-    executor_of(jobs, execution)
-
-
 def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecutor:
-    """Return the executor that submits the jobs."""
+    """Return the executor that submits the jobs; refuse unknown parameters, or a machine without SLURM."""
     given = DEFAULTS | dict(execution.engine_options)
     folder = given.pop("folder", Path(jobs[0][0][1]).parent / ".slurm")
     try:
@@ -71,6 +66,9 @@ def executor_of(jobs: Sequence[Job], execution: Execution) -> submitit.AutoExecu
         remedy = "run it where sbatch is found, with submitit's parameters"
         raise InputError("engine", "slurm", shown, remedy) from None
     return executor
+
+
+check_engine = executor_of
 
 
 @dataclass
