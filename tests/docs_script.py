@@ -1,7 +1,5 @@
 """The scripts in docs/, as modules."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which test files one process of ``pytest -n`` runs: those that share what takes seconds to make."""
 
-from __future__ import annotations
-
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 

@@ -1,7 +1,5 @@
 """What holds for the project as a whole: versions, what is loaded, what is packed, the table of equations."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Whatever is given, or put in the way, a command works or refuses in one sentence, and loses nothing."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Float64 training of every kind of model: weights, and scores."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

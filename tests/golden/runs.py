@@ -1,7 +1,5 @@
 """Tables of runs and sweeps, and the runs of every study."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The leading terms of Im et al. against their model, trained from zero; what claim 38 reads of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

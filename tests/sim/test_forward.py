@@ -1,7 +1,5 @@
 """Forward passes of every kind: against plain loops, against the theory, pruned against whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

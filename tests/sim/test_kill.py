@@ -1,7 +1,5 @@
 """What a kill at any write leaves of runs leads to an unbroken run's numbers; damage is refused by name."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Iterator

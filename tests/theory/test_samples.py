@@ -1,7 +1,5 @@
 """Finite samples: matrices, reduced populations, sampled distributions, the spread of a data set."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

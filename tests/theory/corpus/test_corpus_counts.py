@@ -1,7 +1,5 @@
 """Counts of a corpus against enumeration; what controls keep; predictors' rows against autograd."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 
