@@ -1,7 +1,5 @@
 """What every test may use: the largest error seen for each equation, and the data beside the project."""
 
-from __future__ import annotations
-
 import gc
 import json
 import math

@@ -1,7 +1,5 @@
 """Modules as other people write them, to initialise and to audit."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

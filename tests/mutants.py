@@ -10,8 +10,6 @@ time, an unseen one a minute or two, the first run three times that of the tests
 for further draws, ``--tests`` tries only some tests.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -3,8 +3,6 @@
 Torch alone is the newest, as constraints.txt has it: an old one brings gigabytes of CUDA with it.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The program as a process with a group of its own, as a shell starts it, and what is left of the group."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A run's folder as tests read it, and change it as the program would."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

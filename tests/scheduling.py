@@ -1,7 +1,5 @@
 """Which test files one process of ``pytest -n`` runs: those that share what takes seconds to make."""
 
-from __future__ import annotations
-
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
@@ -20,11 +18,6 @@ LONGEST = ("tests/docs/test_followed.py", "tests/sim/test_kernels.py")
 """Files of few tests that take seconds each: begun last, they would leave the other process idle."""
 
 
-def scope_of(test: str) -> str:
-    """Return what a test shares with others: its file, or what its file shares with other files."""
-    return next((what for begin, what in SHARED.items() if test.startswith(begin)), test.partition("::")[0])
-
-
 class SharingScheduling(LoadFileScheduling):
     """Give each process whole files, and files that share something to one process."""
 
@@ -35,4 +28,6 @@ class SharingScheduling(LoadFileScheduling):
         super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
-        return scope_of(nodeid)
+        """Return what a test shares with others: its file, or what its file shares with other files."""
+        shared = (what for begin, what in SHARED.items() if nodeid.startswith(begin))
+        return next(shared, nodeid.partition("::")[0])

@@ -1,7 +1,5 @@
 """A SLURM of one node on this machine; Debian's packages are slurmctld, slurmd, slurm-client and munge."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import secrets

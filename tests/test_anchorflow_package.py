@@ -1,7 +1,5 @@
 """The project under one name, beside foreign packages too; signals while a command is loaded or runs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The packages' text: who imports whom, and that a refusal names an argument first, its value second."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """What holds for the project as a whole: versions, what is loaded, what is packed, the table of equations."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import subprocess
@@ -31,8 +29,6 @@ def test_versions_agree() -> None:
     version = PYPROJECT["project"]["version"]
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     newest = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert citation is not None
-    assert newest is not None
     assert version == citation[1] == newest[1]
 
 

@@ -1,7 +1,5 @@
 """A task that trains in milliseconds, as a user writes it, and the options that make its model tiny."""
 
-from __future__ import annotations
-
 TASK = """
 keys = "20..25"
 n_anchors = 2

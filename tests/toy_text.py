@@ -1,7 +1,5 @@
 """A toy text for tests, in which some words are interchangeable, and tokenizers of whole words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

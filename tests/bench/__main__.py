@@ -3,8 +3,6 @@
 ``python -m tests.bench train`` runs one of the benchmarks.
 """
 
-from __future__ import annotations
-
 import argparse
 import timeit
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """On a GPU: members together against the plain loop on the same card, and the time of Fig. 3A."""
 
-from __future__ import annotations
-
 import statistics
 import timeit
 from typing import Any

@@ -4,8 +4,6 @@ A Dataset indexed item by item, a DataLoader, an nn.Module that gives the logits
 AdamW and ``loss.item()`` each step; nothing is slowed down on purpose.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

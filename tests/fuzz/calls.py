@@ -4,8 +4,6 @@ An argument's value follows from its name; where a name means two things, ``othe
 function takes. A new function is called at once if its parameters have names that are known.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable, Iterator

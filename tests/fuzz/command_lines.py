@@ -1,7 +1,5 @@
 """Bad command lines: options, paths and values of every command, and the docs' examples of TOML, mutated."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import os

@@ -1,7 +1,5 @@
 """Commands in whose way something stands: edited outputs; and remedies, followed."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex

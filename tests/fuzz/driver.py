@@ -30,7 +30,6 @@ KINDS = {
     **{f"calls of {package}": "calls" for package in ("theory", "sim", "validate")},
     "command lines": "command_lines",
     **dict.fromkeys(("edited outputs", "followed remedies"), "disturbed"),
-    "hostile tokens": "tokens",
 }
 """Every kind, and the module with its generator, which takes the empty folder that is the current one."""
 
@@ -46,7 +45,6 @@ class Ending:
     case: str
     how: str
     said: str = ""
-    out: str = ""
 
     @property
     def failed(self) -> bool:
@@ -106,11 +104,11 @@ def called(case: str, function: Callable[[], object]) -> Ending:
 
 def ran(arguments: Sequence[str]) -> Ending:
     """Return how a command line ended, run in this process."""
-    out, err, case = io.StringIO(), io.StringIO(), " ".join(arguments)[:120]
+    err, case = io.StringIO(), " ".join(arguments)[:120]
     try:
         with (
             patch("theory.errors.machine_memory", return_value=MEMORY),
-            contextlib.redirect_stdout(out),
+            contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(err),
             limited(6 * SECONDS),
         ):
@@ -128,7 +126,7 @@ def ran(arguments: Sequence[str]) -> Ending:
         how = "no reason given"
     else:
         how = "refused" if code == 2 else "accepted"
-    return Ending(case, how, said, out.getvalue())
+    return Ending(case, how, said)
 
 
 def ran_cases(kind: str, every: int = 1) -> list[Ending]:

@@ -1,7 +1,5 @@
 """The arguments of ``theory``'s public callables, by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The arguments of ``validate``'s public callables, by name."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ public names and commands only. Of the numbers in a value, in order, their count
 plain, of squares, and against fixed random weights, so that a change of any, or of their order, is seen.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Iterable, Iterator, Mapping

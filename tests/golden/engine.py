@@ -1,6 +1,4 @@
-"""Float64 training of every kind of model: weights, scores, and the metrics of a resumed run."""
-
-from __future__ import annotations
+"""Float64 training of every kind of model: weights, and scores."""
 
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ import torch
 
 import sim
 from sim import RunConfig, Trainer, build, make_run_config
-from tests.sim.conftest import SMALL_TASK, stopped_after
+from tests.sim.conftest import SMALL_TASK
 from tests.toy_text import toy_documents
 
 TASK = SMALL_TASK | {"length": 5}
@@ -67,21 +65,6 @@ def trained(configuration: RunConfig) -> Iterator[tuple[str, Any]]:
     yield "scores", trainer.evaluate()
 
 
-def resumed(folder: Path) -> Iterator[tuple[str, Any]]:
-    """Yield what a run shows that was stopped within an epoch and continued, and its metrics."""
-    drawn = {"source": "draw", "n_sequences": 400, "fresh_noise": True}
-    training = TRAINING["warm-up"] | {"evaluations_per_epoch": 2, "snapshot_tensors": "all"}
-    (member,) = config(SMALL, training, data=drawn, init_rates=[0.5]).members()
-    try:
-        sim.train_members([member], [folder / "run"], stop=stopped_after(31))
-    except KeyboardInterrupt:
-        sim.train_members([member], [folder / "run"], resume=True)
-    run = sim.Run.open(folder / "run")
-    yield "resumed: embedding", run.embedding(2)
-    keys = ("step", "epoch", "sum_learning_rate", "loss")
-    yield "resumed: metrics", [[line[key] for key in keys] for line in run.metrics]
-
-
 def language(folder: Path) -> Iterator[tuple[str, Any]]:
     """Yield GPT-2's training on two small corpora, padded, cut and packed."""
     corpora = []
@@ -104,6 +87,9 @@ def entries() -> Iterator[tuple[str, Any]]:
     for name, training in TRAINING.items():
         for what, value in trained(config(MODELS["post, ReLU"], training)):
             yield f"{name}: {what}", value
+    drawn = {"source": "draw", "n_sequences": 400, "fresh_noise": True}
+    for what, value in trained(config(SMALL, TRAINING["warm-up"], data=drawn)):
+        yield f"fresh noise: {what}", value
     (first, _) = config(MODELS["pre, every token"], {}).members()
     tokens = torch.arange(20).view(1, 4, 5) % 48
     weights = build([first], 48)
@@ -113,7 +99,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield "forward cache", {name: value.clamp(min=-9) for name, value in cache.items()}
     yield "initial scales", [sim.initial_std(first, name, 48) for name in weights]
     with tempfile.TemporaryDirectory() as folder:
-        yield from resumed(Path(folder))
         yield from language(Path(folder))
     learned = sim.train_associations([[1, 2, 3, 1], [0, 2, 1, 2]], 4, steps=5, rate=0.5)
     yield "associations", learned.output

@@ -31,7 +31,6 @@ def entries() -> Iterator[tuple[str, Any]]:
 def _figures() -> Iterator[tuple[str, Any]]:
     for number in FIGURES:
         figure = draw_figure(number).figure_
-        assert figure is not None
         seen: Counter[str] = Counter()
         for ax in figure.axes:
             if ax.get_label() == "<colorbar>":

@@ -15,7 +15,7 @@ from theory.checked import Between
 from theory.display import Shown
 
 LEFT_OUT = ("derivations", "find_derivation")
-"""Symbols; the area ``derive`` evaluates them."""
+"""Symbols; tests/theory/derive/test_numbers.py evaluates them."""
 
 
 def entries() -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,4 @@
-"""Tables of runs and sweeps, the runs of every study, and a few kept observations."""
-
-from __future__ import annotations
+"""Tables of runs and sweeps, and the runs of every study."""
 
 import csv
 import hashlib
@@ -14,7 +12,7 @@ from typing import Any
 from sim import find_runs
 from tests.golden.commands import said
 from tests.validate.sweeps.toy import TOY
-from validate import load_study, observe_path, study_names
+from validate import load_study, study_names
 from validate.sweeps import load_sweep, run_name
 
 SWEEP = (
@@ -23,7 +21,6 @@ SWEEP = (
     .replace("snapshot_epochs = []", "snapshot_epochs = [1]")
     .replace("2e-3", "2e-2")
 )
-KEPT = ("emb-mlp", "transformer", "language", "learning-rates")
 
 
 def coded(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
@@ -56,13 +53,6 @@ def entries() -> Iterator[tuple[str, Any]]:
             for config in whole.members()
         ]
         yield f"study {study}: variants, γ, seeds, hashes", coded(rows)
-    root = Path(__file__).resolve().parents[2] / "validate" / "kept"
-    for study in KEPT:
-        for file in sorted((root / study).glob("*.safetensors"))[:2]:
-            run = observe_path(file)
-            for array in sorted(run.arrays)[::3]:
-                yield f"kept {study}/{file.stem}: {array}", run.arrays[array]
-            yield f"kept {study}/{file.stem}: accuracy", [list(m["accuracy"].values()) for m in run.metrics]
 
 
 def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Tasks and rules, exact and sampled label distributions, Theorem 1, bound (13) and Section 3's shapes."""
+"""Tasks and rules as TOML, drawn tables and labels, label statistics of larger tasks, bound (13)."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -55,7 +55,7 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield from of_rules()
     yield from of_statistics()
     yield from of_samples()
-    yield from of_shapes()
+    yield from of_bounds()
 
 
 def of_rules() -> Iterator[tuple[str, Any]]:
@@ -65,25 +65,11 @@ def of_rules() -> Iterator[tuple[str, Any]]:
         tables = theory.draw_tables(task, np.random.default_rng(1))
         assert Task.from_toml(task.to_toml()) == task
         yield f"{name}: TOML", task.to_toml()
-        yield f"{name}: sequences", [population.sequences, population.held_out]
         yield f"{name}: labels", theory.labels_of(task, population, tables)
-        counts = theory.count_population(task, tables)
-        yield f"{name}: counts", [counts.label_distributions, counts.data_sets]
-        span = task.label_range(task.mappings[0])
-        yield f"{name}: label range", [span.start, span.stop]
         for held_out in (False, True):
-            where, both = f"held_out={held_out}", {"held_out": held_out}
-            yield f"{name}: fractions, {where}", theory.label_distribution(task, [3, 20], exact=True, **both)
-            roles = ("anchor", "key", "noise")
-            found = [theory.label_distribution(task, [2, 21], role=role, **both) for role in roles]
-            yield f"{name}: roles, {where}", found
-            for n in (None, 900):
-                same, other = (theory.finite_sample_cosine(task, s, 3, n_sequences=n, **both) for s in (3, 2))
-                yield f"{name}: spread, {where}, {n}", same.spread[0]
-                parts = [other.cosine, other.inner, other.signal, other.spread]
-                yield f"{name}: cosine, {where}, {n}", parts
-            drawn = theory.sample_label_distribution(task, 3, np.random.default_rng(2), n_samples=500, **both)
-            yield f"{name}: drawn, {where}", [drawn.shares, drawn.standard_error]
+            rng, own = np.random.default_rng(2), {"n_samples": 500, "held_out": held_out}
+            drawn = theory.sample_label_distribution(task, 3, rng, **own)
+            yield f"{name}: drawn, held_out={held_out}", [drawn.shares, drawn.standard_error]
 
 
 def of_statistics() -> Iterator[tuple[str, Any]]:
@@ -106,13 +92,6 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
 
 def of_samples() -> Iterator[tuple[str, Any]]:
     rng = np.random.default_rng(3)
-    sequences, labels = rng.integers(30, size=(400, 5)), rng.integers(30, size=400)
-    yield "sample: sample_last_position_matrix", theory.token_label_matrix(sequences[:, -1:], labels, 30)
-    for function in ("token_label_counts", "token_label_matrix"):
-        yield f"sample: {function}", getattr(theory, function)(sequences, labels, 30)
-    reduced = theory.count_sample(sequences, labels, 30)
-    yield "sample: its counts", [reduced.left, reduced.token_label_matrix()]
-    yield "sample: S", theory.cooccurrence_matrix(sequences, 30)
     large = Task(keys=range(300, 600), n_anchors=3, length=9, vocab_size=900, mappings=LARGE)
     for token, role in ((4, "any"), (61, "anchor"), (320, "key"), (320, "noise"), (320, "any")):
         drawn = theory.sample_label_distribution(large, token, rng, n_samples=3000, role=role, held_out=True)
@@ -124,28 +103,10 @@ def of_samples() -> Iterator[tuple[str, Any]]:
     yield "large: inner products about their mean", [found.value, found.standard_error]
 
 
-def of_shapes() -> Iterator[tuple[str, Any]]:
-    paper = Task.paper()
-    for task, anchor in ((paper, 12), (TASKS["shifts"], 2), (TASKS["shifts"], 6)):
-        shape = theory.gaussian_shape(task, anchor, learning_rate=0.5, max_lost_mass=0.3)
-        constants = [getattr(shape, n) for n in ("C1", "C2", "mu", "sigma_P", "lost_mass")]
-        yield f"Theorem 1: constants of {anchor}", constants
-        yield f"distance from the normal of {anchor}", theory.normal_distance(task, anchor, max_lost_mass=0.3)
-    anchors = list(paper.reasoning_anchors)
+def of_bounds() -> Iterator[tuple[str, Any]]:
     for q in (2, 5, 9):
         summed = Task(
             keys=range(21, 121), reasoning_anchors=range(11, 21), n_anchors=q, length=q + 1, vocab_size=400
         )
-        bound = theory.inner_product_bound(summed, anchors, init_rate=0.8)
+        bound = theory.inner_product_bound(summed, summed.anchors, init_rate=0.8)
         yield f"bound (13) at q = {q}", [bound.shape, bound.noise, bound.shape_leading, bound.noise_leading]
-    noisy = theory.gaussian_embedding(paper, anchors, init_rate=0.8, rng=np.random.default_rng(4))
-    exact = theory.label_distribution_embedding(paper, anchors)
-    eq14 = theory.eq14_embedding(paper, [*anchors, 30])
-    yield "eq. 12, without and with noise", [theory.gaussian_embedding(paper, anchors), noisy]
-    yield "eq. 30, and its difference", [exact, theory.inner_product_difference(noisy, exact)]
-    yield "eq. 14", [eq14, theory.eq14_embedding(paper, anchors, width=30.0, d_m=50)]
-    yield "fitted width", theory.fit_width(paper, anchors, theory.cosine_matrix(exact))
-    yield "pairs", theory.off_diagonal(theory.cosine_matrix(eq14, exact[:, :200])[:10])
-    components = theory.principal_components(noisy, 3)
-    yield "components", [components.coordinates, components.explained]
-    yield "exponent", theory.fit_exponent([1, 2, 4, 8, 16], [3, 5, 11, 19, 42])

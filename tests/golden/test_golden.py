@@ -4,7 +4,7 @@ import pytest
 
 from tests.golden import areas, differences
 
-SLOW = dict.fromkeys(("derive", "commands", "figures", "judge", "text"), pytest.mark.slow)
+SLOW = dict.fromkeys(("figures", "judge", "text"), pytest.mark.slow)
 
 
 @pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")

@@ -1,4 +1,4 @@
-"""Corpora: counts, geometry, operators, associations, the commands."""
+"""Corpora: geometry, associations, data sets, the commands."""
 
 import tempfile
 from collections.abc import Iterator
@@ -28,16 +28,6 @@ def counted() -> Iterator[tuple[str, Any]]:
     corpus = build_corpus(toy_documents(60))
     documents, V = list(corpus), corpus.vocab_size
     counts = theory.corpus_counts(documents, V)
-    pairs, joint = counts.pairs.toarray(), counts.joint.sum(0)
-    yield "counts", [pairs, counts.unigrams, counts.n_sequences, counts.ratios, joint]
-    yield "pair counts", theory.pair_counts([[0, 1], [2, 1], [0, 0]], [1, 2, 0], 4).pairs.toarray()
-    operators = {
-        "bigram": theory.bigram_operator(counts),
-        "context": theory.context_operator(documents, V),
-    }
-    for name, operator in operators.items():
-        yield f"operator: {name}", [theory.as_matrix(operator), operator.rmatmat(np.eye(V))]
-    yield "top singular values", theory.top_singular(operators["context"], 4)[1]
     tokens = corpus.most_frequent(8)
     for predictor in ("bigram", "marginal", "tied", "readout", "context"):
         found = theory.corpus_geometry(documents, V, tokens, predictor)

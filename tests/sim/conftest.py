@@ -1,7 +1,5 @@
 """Small runs that train in a moment."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Iterator

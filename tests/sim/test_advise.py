@@ -1,7 +1,5 @@
 """``advise`` on models that others wrote: the library's own scales, fan-ins of every kind, lines that run."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

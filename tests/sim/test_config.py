@@ -1,7 +1,5 @@
 """Configurations: where values come from, files and JSON, presets over presets, refusals by name."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The data of a run, and what is changed to learn what causes what: labels shuffled, an embedding put in."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -3,8 +3,6 @@
 A device's are tested on a CPU always, on a GPU where there is one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

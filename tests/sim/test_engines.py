@@ -1,7 +1,5 @@
 """Engines: how runs become jobs, how many train at a time, what is asked of SLURM and Dask, busy runs."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import threading

@@ -1,7 +1,5 @@
 """A run folder stopped, killed, out of room and damaged in any order: the unbroken bytes or a refusal."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """Forward passes of every kind: against plain loops, against the theory, pruned against whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +10,8 @@ import torch
 
 from sim import MemberConfig, attention_pattern, build, emb_mlp, forward_cache, label_logits
 from sim.models.transformer import transformer
-from tests.sim.conftest import SMALL_TASK, small_member
-from theory import InputError, OneLayerParameters, attention_logit_std, one_layer_logits
+from tests.sim.conftest import small_member
+from theory import InputError, OneLayerParameters, one_layer_logits
 from theory.arrays import FloatArray
 
 Record = Callable[..., None]
@@ -178,28 +176,3 @@ def test_pruning_changes_neither_logits_nor_gradients(norm: str) -> None:
     largest = max(float(g.abs().max()) for g in of_whole)
     for a, b in zip(of_pruned, of_whole, strict=True):
         assert float((a - b).abs().max()) < 1e-12 * largest
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("positions", "source"), [("none", "embedding"), ("learned", "position")])
-def test_attention_logits_start_as_lemma_1_says(positions: str, source: str) -> None:
-    """Root mean square of the first layer's logits between different tokens over 300 drawn models.
-
-    Predicted d_m^(1−4γ), twice that with positions; interval: 4 standard errors over models.
-    """
-    task = SMALL_TASK | {"length": 5}
-    model = {"kind": "transformer", "d_m": 40, "d_f": 4, "d_k": 16, "n_layers": 1, "positions": positions}
-    members = [
-        small_member(seeds=[s], init_rates=[0.6], dtype="float64", model=model, task=task) for s in range(300)
-    ]
-    parameters = build(members, 48)
-    tokens = torch.arange(20, 25).expand(300, 1, 5)
-    logits = attention_pattern(parameters, tokens, members[0].model)["0.attention_logits"]  # type: ignore[arg-type]
-    rows, columns = torch.tril_indices(5, 5, -1)
-    squares = logits[:, 0, 0, rows, columns].square().mean(dim=1)
-    expected = attention_logit_std(40, 0.6, source=source) ** 2  # type: ignore[arg-type]
-    error = float(squares.std()) / np.sqrt(300)
-    assert abs(float(squares.mean()) - expected) < 4 * error
-    # A negative control: the other source's value lies far outside.
-    other = attention_logit_std(40, 0.6, source="position" if source == "embedding" else "embedding") ** 2
-    assert abs(float(squares.mean()) - other) > 4 * error

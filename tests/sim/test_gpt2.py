@@ -1,7 +1,5 @@
 """GPT-2: Hugging Face's logits from the same weights, the initial scale of all tensors, padding, the loss."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

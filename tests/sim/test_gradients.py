@@ -1,7 +1,5 @@
 """Derivatives by hand against autograd's, for every kind of model and every option that changes them."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import pytest

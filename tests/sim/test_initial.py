@@ -1,7 +1,5 @@
 """Initial parameters of every kind of model: names, shapes, the scale of every tensor, streams."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

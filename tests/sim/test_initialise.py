@@ -1,7 +1,5 @@
 """``initialise_``: every tensor of any module has the scale that its report says."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable

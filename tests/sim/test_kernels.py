@@ -4,8 +4,6 @@ Where nothing is compiled yet, each model of another kind, size or number of mem
 tests share theirs.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

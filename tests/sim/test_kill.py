@@ -1,7 +1,5 @@
 """What a kill at any write leaves of runs leads to an unbroken run's numbers; damage is refused by name."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -203,7 +201,6 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
         (folder / name).write_bytes(damaged)
         caplog.clear()
         found = newest_checkpoints([RunFolder(folder)])
-        assert found is not None
         assert found[0][1].step == older
         assert str(folder / name) in caplog.text
         (aside,) = (folder / "checkpoints").glob("*.damaged")

@@ -1,7 +1,5 @@
 """Training on text: sequences, vocabulary and layouts; the engine's promises; what is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The memory that is said beforehand, and the memory that a run then takes."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor

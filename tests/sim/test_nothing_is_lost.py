@@ -1,7 +1,5 @@
 """Nothing is replaced or deleted that this program did not write, and never through a link."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

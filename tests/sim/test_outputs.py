@@ -1,7 +1,5 @@
 """Where commands write: refused before the work, and nothing replaced that is not theirs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

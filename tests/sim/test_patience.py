@@ -1,7 +1,5 @@
 """The learning rate of each step, against torch's schedulers; the end of a run that fits nothing new."""
 
-from __future__ import annotations
-
 import itertools
 from itertools import accumulate
 from pathlib import Path

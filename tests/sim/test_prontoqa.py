@@ -1,7 +1,5 @@
 """Our PrOntoQA: every question is solvable and solved, by a solver that reads the sentences alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

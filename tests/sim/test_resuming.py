@@ -1,7 +1,5 @@
 """Whatever interrupts it, a run that continues is the unbroken run, bit for bit: steps, folders, kernels."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

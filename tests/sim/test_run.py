@@ -1,7 +1,5 @@
 """Run folders: what they hold, what is refused, one writer for each, that nothing is overwritten unasked."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

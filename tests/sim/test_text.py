@@ -1,7 +1,5 @@
 """Texts become documents and documents token numbers; what is no text is refused by file and line."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The engine's steps against a plain loop, members against their ensemble, and evaluations by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

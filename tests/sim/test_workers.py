@@ -1,7 +1,5 @@
 """Worker processes: what a signal does to them, to the others, and to what they leave behind."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

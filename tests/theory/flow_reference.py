@@ -1,7 +1,5 @@
 """What the tests of the flows share: small tasks, and the real model in torch with autograd, float64."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

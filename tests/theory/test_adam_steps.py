@@ -1,7 +1,5 @@
 """AdamW in steps and in continuous time: against autograd, torch, SciPy and each other, and batches drawn."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import partial

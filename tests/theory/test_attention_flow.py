@@ -161,6 +161,8 @@ def test_an_anchor_that_is_not_driven_hides_no_other():
     assert np.linalg.norm(grown.direction) == pytest.approx(1)
     assert np.isnan(grown.alignment[12])
     assert grown.reasoning == grown.alignment[11] > 0
+    assert grown.memory == pytest.approx(np.abs(grown.alignment[[1, 2]]).mean())
+    assert grown.selectivity == grown.reasoning / grown.memory
 
 
 SOURCES = ["embedding", "position", "layer_norm"]
@@ -237,6 +239,9 @@ def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
 @pytest.mark.parametrize("fan_in", [None, 64])
 def test_smallest_init_rate_inverts_both_statements(source, tolerance, fan_in):
     how = {"source": source, "fan_in": fan_in}
+    std = {"embedding": 200**0.2, "position": 2 * 200**0.2, "layer_norm": 200.0}[source]  # |x|² at γ = 0.4
+    assert attention_logit_std(200, 0.4, **how) == pytest.approx(std * (fan_in or 200) ** -0.8, rel=1e-12)
+    assert average_attention_probability(tolerance, 200, 0.4, 1, **how) == 1
     proven = smallest_init_rate(tolerance, 200, 9, **how)
     assert average_attention_bound(tolerance, 200, proven, 9, **how) == pytest.approx(1 - tolerance)
     first = smallest_init_rate(tolerance, 200, 9, proven=False, **how)

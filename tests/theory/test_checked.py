@@ -1,7 +1,5 @@
 """What comes in: arguments, held by their annotations, axes as by jaxtyping itself; files of plain data."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

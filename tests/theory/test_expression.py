@@ -1,7 +1,5 @@
 """Label expressions: values against Python's own arithmetic, and everything that is refused."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The coupled flow's singularity: closed form, bound, detection as an event; weight decay on every rung."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Chebyshev integrator against what it promises, and failures in plain words."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

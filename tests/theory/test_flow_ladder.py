@@ -1,7 +1,5 @@
 """The four rungs against autograd and each other: gradients, losses, what is conserved; the staircase."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What held-out combinations must be answered: against enumeration, integrated rungs and sums by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations_with_replacement, permutations, product
 

@@ -4,8 +4,6 @@ Every public function that can leave held-out combinations out is held to sequen
 The functions are found by their parameter ``held_out``: a new one without a check here fails.
 """
 
-from __future__ import annotations
-
 import inspect
 import time
 from collections.abc import Callable

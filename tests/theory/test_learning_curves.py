@@ -1,7 +1,5 @@
 """When each thing is learned, and the embedding by then, against training by torch's own optimisers."""
 
-from __future__ import annotations
-
 import math
 from itertools import islice
 

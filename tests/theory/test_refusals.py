@@ -4,8 +4,6 @@
 each argument alone would do.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import partial

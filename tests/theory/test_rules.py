@@ -1,7 +1,5 @@
 """Every rule answers every question consistently; functions are rules; a new rule is one class."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar

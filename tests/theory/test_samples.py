@@ -1,7 +1,5 @@
 """Finite samples: matrices, reduced populations, sampled distributions, the spread of a data set."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -58,48 +56,6 @@ def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: i
         np.testing.assert_allclose(counts, tokens, atol=1e-13)
     ideal = theory.count_population(task).token_label_matrix()
     assert np.abs(ideal - theory.expected_token_label_matrix(task, held_out=True)).max() < 1e-14
-
-
-HELD_OUT = Task(
-    keys=range(20, 23),
-    reasoning_anchors=[5, 6, 7],
-    memory_anchors=[1, 2],
-    n_anchors=2,
-    length=4,
-    vocab_size=40,
-    held_out={(5, 6), (6, 6), (7, 5)},
-)
-
-
-@pytest.mark.statistical
-def test_the_spread_of_drawn_training_sets() -> None:
-    """1000 sets of three sequences to a combination that is not held out: 4 standard errors."""
-    rng, each = np.random.default_rng(4), 3
-    population = theory.enumerate_population(HELD_OUT)
-    groups = [
-        np.flatnonzero((population.mapping == m) & (population.combination == c) & ~population.held_out)
-        for m in range(2)
-        for c in range(9)
-    ]
-    groups = [group for group in groups if len(group)]
-    drawn = []
-    for _ in range(1000):
-        rows = np.concatenate([rng.choice(group, each) for group in groups])
-        labels = theory.labels_of(HELD_OUT, population, theory.draw_tables(HELD_OUT, rng))[rows]
-        counts = theory.token_label_counts(population.sequences[rows], labels, 40)
-        drawn.append(counts[:8] / np.maximum(counts[:8].sum(axis=1, keepdims=True), 1))
-    shares = np.array(drawn)
-    P = np.zeros((8, 40))
-    P[[1, 2, 5, 6, 7]] = theory.label_distribution(HELD_OUT, [1, 2, 5, 6, 7], held_out=True)
-    options: Any = {"n_sequences": each * len(groups), "held_out": True}
-    for a, b in ((5, 5), (5, 6), (6, 7), (1, 2), (1, 1)):
-        inners = ((shares[:, a] - 1 / 40) * (shares[:, b] - 1 / 40)).sum(axis=1)
-        expected = theory.finite_sample_cosine(HELD_OUT, a, b, **options).inner
-        assert abs(inners.mean() - expected) < 4 * inners.std() / 1000**0.5
-        if a == b:
-            squares = ((shares[:, a] - P[a]) ** 2).sum(axis=1)
-            expected = theory.finite_sample_cosine(HELD_OUT, a, a, **options).spread[0]
-            assert abs(squares.mean() - expected) < 4 * squares.std() / 1000**0.5
 
 
 def test_combinations_too_many_to_list_are_drawn_without_the_held_out_ones() -> None:

@@ -1,7 +1,5 @@
 """Shapes of an embedding: cosines, principal components, eq. 14, power laws; axes of annotations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

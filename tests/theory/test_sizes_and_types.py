@@ -1,7 +1,5 @@
 """Arrays of any type give what float64 gives; the largest sizes that are taken; drawn weights' scale."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from math import comb
 

@@ -1,7 +1,5 @@
 """Tasks: equality, TOML, and every refusal by the name of its argument."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Theorem 1: its constants and its normal shape; bound (13), its constants and the exponents behind it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

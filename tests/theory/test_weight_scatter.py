@@ -1,7 +1,5 @@
 """The scatter of weights under batches: its variance along one direction, its factors, and training."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

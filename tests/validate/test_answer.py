@@ -158,7 +158,6 @@ def test_longer_runs_that_are_there_are_compared(small, tmp_path):
 
 def test_the_picture_shows_what_the_verdict_is_about(small, large):
     sheet = picture(only([large, small]))
-    assert sheet is not None
     ((*maps, scatter),) = sheet.plot().axes_
     titles = [ax.get_title().split("\nmean")[0] for ax in maps]
     assert titles[0] == "predicted:\n$P^s - u$ (eq. 5, 8)"

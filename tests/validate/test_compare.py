@@ -54,7 +54,7 @@ def test_one_cell_by_hand(small):
     tokens = list(range(11, 21))
     distributions = [theory.label_distribution(small.task, s, held_out=True) - 1 / 110 for s in tokens]
     predicted = np.delete(cosine_matrix(distributions)[1], 1)
-    rows = [cosine_matrix(_run(run).embedding(6)[tokens])[1] for run in small.runs]
+    rows = [cosine_matrix(Run.open(run.path).embedding(6)[tokens])[1] for run in small.runs]
     table = compare.compare_runs([small], [6])
     wanted = ("reasoning", 12, "P^s - u", "pearson")
     (row,) = (r for r in table if (r.group, r.anchor, r.predictor, r.measure) == wanted)
@@ -120,7 +120,7 @@ def test_every_number_stands_under_the_name_of_its_measure(small):
 
 def _frozen(observed, epoch):
     """Return the embedding of the frozen flow: the same initial weights, held fixed."""
-    run = _run(observed)
+    run = Run.open(observed.path)
     return theory.frozen_flow(run.token_label_matrix, run.initial(), [time_at(observed, epoch)]).W_emb[0]
 
 
@@ -132,11 +132,6 @@ def test_the_steps_of_the_budget_are_no_shorter_than_the_whole_way(small):
         whole = distances[epoch, "reasoning", "P^s - u", "observed"]
         assert whole.rmse.mean <= sum(s.rmse.mean for s in steps) + 1e-12
         assert all(s.largest.mean >= s.rmse.mean for s in steps)
-
-
-def _run(observed):
-    assert observed.path is not None
-    return Run.open(observed.path)
 
 
 def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path):

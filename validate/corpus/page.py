@@ -22,6 +22,8 @@ from validate.terminal.tables import Table
 
 _MOST_WORDS = 20
 """Words that there is room for below a panel."""
+_LONGEST = 20
+"""Letters of a word in a picture; a longer one would leave its panel no room."""
 
 
 def write_page(
@@ -45,7 +47,8 @@ def write_page(
 
 def write_prediction(prediction: CorpusPrediction, out: PathLike) -> None:
     """Write prediction.json, a figure of cosines, times and spectrum, and prediction.html into a folder."""
-    g, words = prediction.geometry, prediction.words
+    g = prediction.geometry
+    words = [w if len(w) <= _LONGEST else f"{w[: _LONGEST - 1]}…" for w in prediction.words]
     places = np.arange(len(words))
     times = {"departs": g.departs} | ({"distinct": g.distinct_from_all} if len(words) > 1 else {})
     curves = {

@@ -1,7 +1,5 @@
 """Counts of a corpus against enumeration; what controls keep; predictors' rows against autograd."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 
@@ -161,7 +159,6 @@ def test_the_drive_is_the_predictors_rows_times_a_shared_matrix(name: str) -> No
         logits = features @ W @ (W.T if name == "tied" else U)
         torch.nn.functional.cross_entropy(logits, NEXT).backward()
         gradient = (W, U)[which].grad
-        assert gradient is not None
         expected = predicted(W.detach().numpy(), U.detach().numpy())
         errors.append(np.linalg.norm(-gradient.numpy() - expected) / np.linalg.norm(expected))
     assert errors[1] < 1e-3

@@ -1,7 +1,5 @@
 """Predicted cosines of tokens: free of the sampling's bias, with standard errors that are true."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

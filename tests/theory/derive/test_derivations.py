@@ -1,7 +1,5 @@
 """What every derivation has to fulfil, and that none survives a fault in its steps or its statement."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

@@ -1,7 +1,5 @@
 """Every derived statement as a function: equal to the numeric theory, which other tests hold to autograd."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """anchorflow corpus predict: from files to tables, JSON and a page."""
 
+import json
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree
@@ -84,17 +86,38 @@ def test_neighbours_too_rare_to_rank_are_marked_and_a_rare_word_is_named():
         CorpusPrediction.of(corpus, nearest=["axolotl"])
 
 
-def test_hostile_tokens_are_text_in_tables_figures_and_pages(here, cli):
-    """Control characters, markup and mathematics of TeX: no raw byte of them, and well-formed XML."""
-    hostile = ["\x1b", "\x07", "\x85", "\ufffe", "\u202e", "<", "&", "$"]
-    Path("a.txt").write_text("\n\n".join(f"dog {a} cat {b}" for a in hostile for b in hostile), "utf-8")
-    command = ["corpus", "predict", "a.txt", "--top", "12", "--out", "out"]
-    words = cli(*command, "--json").json()["words"]
-    assert {"\\x1b", "\\u202e", "<", "$"} <= set(words)
-    said = cli(*command)
-    figure, page = (
-        Path("out", name).read_text("utf-8") for name in ("figures/geometry.svg", "prediction.html")
+HOSTILE = (
+    *("\x1b[2J", "\x1b]0;title\x07", "\x00", "a\nb", "\r", "\t", "\x7f", "\x9b31m", "\u202eevil", "\u2028"),
+    *("\ufffe", "\ufdd0", "\x0b\x0c", "<script>alert(1)</script>", "</svg>", "]]>", "&amp;", "&#0;", '"><b>'),
+    *("$x^$", "\\frac{", "$", "_{", "%s", "{0}", "[/x]", "[red]", "=cmd()", "", " ", "x" * 5000),
+    *("👩‍👩‍👧", "a\u0301" * 40),
+)
+"""Tokens that steer a terminal, break a page or are no LaTeX."""
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e\ufffe]")
+
+
+def test_hostile_tokens_are_text_in_tables_figures_and_pages(here, cli, caplog):
+    """Words become these tokens by rules of the tokenizer: escaped, well formed, and libraries are silent."""
+    library = pytest.importorskip("tokenizers", reason="needs the extra anchorflow[corpus]")
+    words = [f"hostile{i:02}" for i in range(len(HOSTILE))]
+    vocabulary = {word: i for i, word in enumerate(("[UNK]", *HOSTILE))}
+    made = library.Tokenizer(library.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    rules = map(library.normalizers.Replace, words, HOSTILE)
+    made.normalizer = library.normalizers.Sequence([*rules])
+    made.pre_tokenizer = library.pre_tokenizers.Split(" ", "removed")
+    made.save("tokenizer.json")
+    turned = (words[i % len(words) :] + words[: i % len(words)] for i in range(60))
+    Path("notes.txt").write_text("\n\n".join(map(" ".join, turned)))
+    command = ["corpus", "predict", "notes.txt", "--tokenizer", "tokenizer.json", "--top", "40"]
+    said = cli(*command, "--out", "out")
+    prediction, page, figure = (
+        Path("out", name).read_text("utf-8")
+        for name in ("prediction.json", "prediction.html", "figures/geometry.svg")
     )
-    for text in (said.out, said.err, figure, page):
-        assert not set(text) & set(hostile[:5])
+    for text in (said.out, said.err, prediction, page, figure):
+        assert not CONTROL.search(text)
+    shown = {*json.loads(prediction)["words"]}
+    assert {"\\x1b[2J", "\\u202eevil", "<script>alert(1)</script>", "$x^$"} <= shown
     ElementTree.fromstring(figure)
+    assert not re.search(r"<script>alert|<b>", page)
+    assert caplog.records == []

@@ -89,7 +89,6 @@ def runs_for(number: int) -> list[Observations]:
 def drawn(number: int) -> Sheet:
     """Return a drawn figure of such runs, its texts where a file has them."""
     sheet = draw_figure(number, runs_for(number))
-    assert sheet.figure_ is not None
     sheet.figure_.draw_without_rendering()
     return sheet
 

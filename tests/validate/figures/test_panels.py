@@ -52,7 +52,6 @@ def test_a_loss_axis_holds_every_seed_that_is_drawn(log):
     (setting,) = figures.group_runs(runs)
     panel = figures.accuracy_curves(setting, "loss", log=log, each=True)
     ax = panel.plot().ax_
-    assert ax is not None
     low, high = ax.get_ylim()
     for curve in panel.curves.values():
         seen = curve.seeds[:, 1:][np.isfinite(curve.seeds[:, 1:])]
@@ -73,7 +72,6 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))
     panel = Curves("title", {"mean": Curve(range(4), seeds, Look("red"))}, "x", "y").plot()
     ax, line = panel.ax_, panel.lines_["mean"]
-    assert ax is not None
     np.testing.assert_allclose(line.get_ydata(), seeds.mean(axis=0))
     bands = [c for c in ax.collections if isinstance(c, PolyCollection)]
     assert len(bands) == shaded
@@ -95,7 +93,6 @@ def test_an_axis_of_epochs_has_more_than_its_zero(epochs, ticks):
     """A few epochs evaluated seldom have no power of ten between the first and the last."""
     curve = Curve(epochs, np.ones((1, len(epochs))), Look("red"))
     ax = Curves("title", {"mean": curve}, "epoch", "y", "symlog").plot().ax_
-    assert ax is not None
     assert ax.get_xticks().tolist() == ticks
     assert [text.get_text() for text in ax.get_xticklabels()] == list(map(str, ticks))
 
@@ -104,7 +101,6 @@ def test_a_map_has_its_values_where_their_names_are():
     values = np.arange(6.0).reshape(2, 3)
     panel = HeatMap("title", ("x", (10, 20, 30)), ("y", ("low", "high")), values).plot()
     ax = panel.ax_
-    assert ax is not None
     assert [t.get_text() for t in ax.get_xticklabels()] == ["10", "20", "30"]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["low", "high"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")

@@ -30,7 +30,6 @@ NUMBERS = sorted(FIGURES)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_every_line_map_legend_and_axis_carries_the_array_that_it_names(number):
     sheet = synthetic.drawn(number)
-    assert sheet.figure_ is not None
     assert sheet.name.startswith(f"fig{number:02d}_")
     for part, row, axes in zip(sheet.figure_.subfigs, sheet.rows, sheet.axes_, strict=True):
         named: set[str] = set()

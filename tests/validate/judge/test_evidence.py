@@ -33,7 +33,6 @@ def observed(members, **changes):
 def test_runs_of_a_study_stand_for_it_however_often_they_were_observed():
     given = GivenRuns(observed(MEMBERS[::-1], training={"evaluate_every": 77, "snapshot_epochs": (3,)}))
     match = given.match(NAME, "")
-    assert match is not None
     assert not match.differences
     found = given.find(Needs(NAME))
     assert [rate for _, rate in found] == sorted(RATES)
@@ -44,7 +43,6 @@ def test_runs_of_a_study_stand_for_it_however_often_they_were_observed():
 def test_amounts_may_differ_and_are_named_with_both_values():
     given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
     match = given.match(NAME, "")
-    assert match is not None
     assert match.differences == (
         "model.d_m = 9 (study: 200)",
         f"training.epochs = 7 (study: {STUDY.training.epochs})",
@@ -58,7 +56,6 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     with pytest.raises(MissingRunsError, match=f"no given run stands for {NAME}"):
         given.find(Needs(NAME, (0.8,)))
     nearest = given.nearest_of(ledger([4]))
-    assert nearest is not None
     assert {*nearest.differing} == {"training.weight_decay", "training.optimizer"}
     assert nearest.differing["training.optimizer"] == ('"sgd"', '"adamw"')
     assert not nearest.is_of_another_task_or_model

@@ -48,7 +48,6 @@ def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner():
         length=3, vocab_size=110,
     )  # fmt: skip
     ceiling = order_blind_ceiling(pairs)
-    assert ceiling is not None
     assert 0.5 < ceiling < 0.7
     half = ceiling / 2
     memory = [0, 0, 0, 0.999 * half, half, *[0.45] * 6]

@@ -137,7 +137,6 @@ def test_a_loss_that_overflowed_is_undefined_and_no_run_is_blank(members):
     assert [note.partition(":")[0] for note in shown.notes] == ["undefined", "–", "[–]"]
     assert shown.as_dict()["values"] == [[1.0, None], [None, None]]
     panel = shown.panel.plot()
-    assert panel.ax_ is not None
     assert [p.get_xy() for p in panel.ax_.patches if isinstance(p, Rectangle)] == [(0.5, 0.5)]
     assert [text.get_text() for text in panel.ax_.texts] == ["1.00"]
 
