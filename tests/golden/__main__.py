@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from tests.golden import FOLDER, areas, compute, differences
+from tests.golden import FOLDER, areas, compute, differences, summary
 
 parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
 parser.add_argument("areas", nargs="*", default=areas(), metavar="AREA")
@@ -14,7 +14,7 @@ if options.record:
     for area in options.areas:
         entries = compute(area)
         lines = ",\n".join(
-            f"{json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(entries.items())
+            f"{json.dumps(name)}: {json.dumps(summary(value))}" for name, value in sorted(entries.items())
         )
         (FOLDER / f"{area}.json").write_text(f"{{\n{lines}\n}}\n")
         print(f"{area}: {len(entries)} entries recorded")
