@@ -154,7 +154,7 @@ def _frozen_errors(run):
     observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        seen = off_diagonal(compare.observed_cosines(run, epoch, tokens))
+        seen = off_diagonal(validate.observed_cosines(run, epoch, tokens))
         found.append(compare.measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
     return found
 
