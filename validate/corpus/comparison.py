@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from theory.reading import PathLike
-from validate.corpus.page import write_page
 from validate.figures.paper.registry import FIGURES
 from validate.figures.runs import LARGEST
 from validate.judge.answer import missing_command
@@ -25,6 +24,7 @@ from validate.judge.verdict import Finding
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
 from validate.observe.times import curve
+from validate.report.page import write_page
 from validate.terminal.tables import Table
 
 Line = dict[str, Any]
