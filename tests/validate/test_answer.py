@@ -10,8 +10,8 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import off_diagonal
 from validate.figures import Points
-from validate.judge.answer import answers, missing_command
-from validate.judge.groups import Setting, group_runs
+from validate.judge.answer import answers
+from validate.judge.groups import Setting, group_runs, missing_command
 from validate.judge.ranking import pair_kinds
 from validate.predict.predictors import uniform_cosines
 from validate.report.figures import picture

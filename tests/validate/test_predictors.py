@@ -18,9 +18,8 @@ from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
-from validate.predict.cells import summary
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, are_summed
-from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled
+from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled, summary
 from validate.prediction import Prediction
 
 ANCHORS = tuple(range(11, 21))

@@ -9,9 +9,8 @@ from typing import Any
 from theory.reading import PathLike
 from validate.figures.paper.registry import FIGURES
 from validate.figures.runs import LARGEST
-from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
-from validate.judge.groups import Setting
+from validate.judge.groups import Setting, missing_command
 from validate.judge.measures.language import (
     compared_epoch,
     cosine_correlation,
