@@ -74,7 +74,8 @@ class Associations(Shown):
 def named_json(row: Any) -> dict[str, Any]:
     """Return a named tuple that ends with an association as plain data; undefined values are null."""
     *values, association = row
-    return dict(zip(row._fields, values, strict=False)) | association.as_dict()
+    plain: dict[str, Any] = association.as_dict()
+    return dict(zip(row._fields, values, strict=False)) | plain
 
 
 def associate_rows(
