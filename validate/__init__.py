@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from validate.observe import observed_cosines as observed_cosines
     from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
-    from validate.report.rows import equations_behind as equations_behind
+    from validate.report.page import equations_behind as equations_behind
     from validate.scales.audit import Audit as Audit
     from validate.scales.audit import audit as audit
     from validate.scales.escapes import Escape as Escape

@@ -22,9 +22,17 @@ from validate.figures import prediction as figures
 from validate.figures.sheet import write_figures
 from validate.observe.observations import UNDEFINED
 from validate.predict.ceiling import rule_ceiling
-from validate.predict.cells import distance_notes, summary, with_error
 from validate.predict.predictors import are_summed, groups_of
-from validate.predict.statistics import ONE_DATA_SET, Statistics, TokenStatistics, counted, sampled
+from validate.predict.statistics import (
+    ONE_DATA_SET,
+    Statistics,
+    TokenStatistics,
+    counted,
+    distance_notes,
+    sampled,
+    summary,
+    with_error,
+)
 from validate.terminal.progress import track
 
 MOST_ENTRIES = 10_000_000

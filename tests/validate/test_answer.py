@@ -10,10 +10,11 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.figures import Points
-from validate.judge.answer import answers, missing_command
-from validate.judge.groups import Setting, group_runs
+from validate.judge.answer import answers
+from validate.judge.groups import Setting, group_runs, missing_command
+from validate.judge.ranking import pair_kinds
 from validate.predict.predictors import uniform_cosines
-from validate.report.picture import pair_kinds, picture
+from validate.report.figures import picture
 
 FOLLOWS, RANDOM = ["random", "distribution", "distribution"], ["random"] * 3
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}

@@ -13,7 +13,7 @@ from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
 from validate.judge import compare
 from validate.judge.ranking import STEPS, ranking, rung_distances
-from validate.observe import observe
+from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_counts, uniform_cosines
 
@@ -154,7 +154,7 @@ def _frozen_errors(run):
     observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        seen = off_diagonal(validate.observed_cosines(run, epoch, tokens))
+        seen = off_diagonal(observed_cosines(run, epoch, tokens))
         found.append(compare.measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
     return found
 

@@ -18,7 +18,6 @@ from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
-from validate.predict.cells import summary
 from validate.predict.predictors import (
     FITTED_WIDTH,
     MARGINAL,
@@ -28,7 +27,7 @@ from validate.predict.predictors import (
     marginal_cosines,
     uniform_cosines,
 )
-from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled
+from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled, summary
 from validate.prediction import Prediction
 
 ANCHORS = tuple(range(11, 21))

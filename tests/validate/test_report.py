@@ -25,15 +25,13 @@ from validate.figures.runs import shown_epochs
 from validate.figures.sheet import write_figures
 from validate.judge.given import judge_demo
 from validate.judge.groups import group_runs
-from validate.judge.ranking import rung_distances
+from validate.judge.ranking import Agreement, agreements, pair_kinds, rung_distances
 from validate.judge.stats import over_seeds
 from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
 from validate.report import Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
-from validate.report.page import page, render
-from validate.report.picture import Agreement, agreements, pair_kinds
-from validate.report.rows import setting_rows
+from validate.report.page import page, render, setting_rows
 
 SCHEMA = json.loads((Path(validate.__file__).parent / "schemas" / "report.schema.json").read_text())
 MARKUP = '<script>alert("x")</script> & <b>'

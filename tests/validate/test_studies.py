@@ -264,6 +264,7 @@ def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
 def test_runs_that_studies_share_are_found_whatever_their_length():
     """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
     short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
+    long = long.model_copy(update={"data": long.data.model_copy(update={"n_sequences": 7})})  # None is drawn.
     other = tiny_config(learning_rate=1e-2)
     found = [studies.Study("a", "test", {None: short}), studies.Study("b", "test", {"x": long, "y": other})]
     assert shared_runs(found) == [(("a", "b/x"), len(studies.members_of(found[0])))]

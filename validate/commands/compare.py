@@ -79,7 +79,7 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
     from validate.judge.groups import early_text
     from validate.judge.presentation import headline, is_measured, measured, states_text
     from validate.judge.ranking import RANKED_HEADER, ranking
-    from validate.report.rows import why_none_is_tested
+    from validate.report.page import why_none_is_tested
 
     for answer in report.answers:
         tell(str(answer))

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
-from sim.runs.files import finite
 from theory.arrays import FloatArray
 from theory.display import Shown, text_table
 from validate.judge.agreement import correlation
-from validate.judge.stats import UNDEFINED, Estimate
+from validate.judge.stats import UNDEFINED, Estimate, Record
 from validate.observe.language import cosines_of_gram
 from validate.terminal.tables import Table
 
@@ -34,7 +33,7 @@ NOTES = (
 
 
 @dataclass(frozen=True)
-class Association:
+class Association(Record):
     """How predicted cosines go with observed ones over all pairs of tokens.
 
     ``pearson``, ``spearman``, ``control`` and ``gain`` are the correlations of values and of ranks, Pearson's
@@ -56,13 +55,6 @@ class Association:
         means = self.predicted_mean, self.observed_mean
         return [*map(str, estimates), *(UNDEFINED if math.isnan(m) else f"{m:.3f}" for m in means)]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; undefined values are null."""
-        return {
-            name: value.as_dict() if isinstance(value, Estimate) else finite(value)
-            for name, value in vars(self).items()
-        }
-
 
 class Associations(Shown):
     """A result of several associations, printed as one table with the meaning of its columns."""
@@ -82,7 +74,7 @@ class Associations(Shown):
 def named_json(row: Any) -> dict[str, Any]:
     """Return a named tuple that ends with an association as plain data; undefined values are null."""
     *values, association = row
-    plain: dict[str, Any] = association.to_json()
+    plain: dict[str, Any] = association.as_dict()
     return dict(zip(row._fields, values, strict=False)) | plain
 
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from theory.reading import PathLike
-from validate.corpus.page import write_page
 from validate.figures.paper.registry import FIGURES
 from validate.figures.runs import LARGEST
-from validate.judge.answer import missing_command
 from validate.judge.given import judge_language
-from validate.judge.groups import Setting
+from validate.judge.groups import Setting, missing_command
 from validate.judge.measures.language import (
     compared_epoch,
     cosine_correlation,
@@ -25,6 +23,7 @@ from validate.judge.verdict import Finding
 from validate.observe import Observations
 from validate.observe.language import PREDICTORS
 from validate.observe.times import curve
+from validate.report.page import write_page
 from validate.terminal.tables import Table
 
 Line = dict[str, Any]

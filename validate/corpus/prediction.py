@@ -26,6 +26,8 @@ from theory.arrays import FloatArray
 from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
 from theory.display import Shown
+from theory.reading import PathLike
+from validate.judge.stats import COSINE
 from validate.observe.observations import UNDEFINED
 from validate.terminal.progress import track
 from validate.terminal.tables import Table
@@ -47,6 +49,10 @@ _NOTES = (
 )
 _OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
+_MOST_WORDS = 20
+"""Words that there is room for below a panel."""
+_LONGEST = 20
+"""Letters of a word in a picture; a longer one would leave its panel no room."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,6 +202,39 @@ class CorpusPrediction(Shown):
             "singular_values": _plain(self.singular_values),
             "leading_words": self.leading,
         }
+
+    def write(self, out: PathLike) -> None:
+        """Write prediction.json, a figure of cosines, times and spectrum, and prediction.html."""
+        # They import matplotlib and the report, which nothing else here needs.
+        from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet
+        from validate.figures.style import PALETTE
+        from validate.report.page import write_page
+
+        g, values = self.geometry, self.singular_values
+        words = [w if len(w) <= _LONGEST else f"{w[: _LONGEST - 1]}…" for w in self.words]
+        places = np.arange(len(words))
+        times = {"departs": g.departs} | ({"distinct": g.distinct_from_all} if len(words) > 1 else {})
+        curves = {
+            name: Curve(places, own[None], Look(colour, marker, ""))
+            for (name, own), colour, marker in zip(times.items(), PALETTE, "os", strict=False)
+        }
+        step = -(-len(words) // _MOST_WORDS)
+        xticks = places[::step].tolist(), words[::step]
+        spectrum = {"_": Curve(np.arange(1, len(values) + 1), values[None], Look(PALETTE[0], "o"))}
+        axis, unit = ("word", words), "time (first departure = 1)"
+        panels = [
+            HeatMap("predicted cosine", axis, axis, g.cosine.value, limits=COSINE, matrix=True),
+            Curves("order in time", curves, "word", unit, yscale="log", xticks=xticks),
+            Curves("singular values of C", spectrum, "number", "", yscale="log", whole=True),
+        ]
+        caption = (
+            f"Left: predicted cosines of {len(words)} words ({g.predictor}). Middle: when each embedding "
+            "departs from its initial value, and when it is distinct from all others shown. Right: the "
+            "largest singular values of C."
+        )
+        sheet = Sheet("geometry", caption, "", [PanelRow("", panels, "cosine similarity", 2.5)])
+        title = "The prediction from this corpus"
+        write_page(out, "prediction", self.to_json(), title, self.headline(), self.tables(), [sheet])
 
     def _shown(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         g, sizes = self.geometry, f"{len(self.words)} words of {self.corpus.vocab_size}"

@@ -49,12 +49,7 @@ def of_kind(
 
 def over_gamma(settings: Sequence[Setting], of: Setting) -> list[Setting]:
     """Return the settings that equal one in all but γ and seed: only these make a curve over γ."""
-    return [s for s in settings if without_gamma(s) == without_gamma(of)]
-
-
-def without_gamma(setting: Setting) -> str:
-    """Return a setting's configuration without γ and seed, as JSON."""
-    return setting.config.model_dump_json(exclude={"seed", "init_rate"})
+    return [s for s in settings if s.family == of.family]
 
 
 def small_scale(settings: Sequence[Setting]) -> Setting:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sim.config.language import LanguageTask
-from sim.runs.folder import is_run_folder
-from sim.runs.provenance import model_file
 from theory import Task, off_diagonal
 from theory.checked import checked
 from theory.display import html_table, ranges
-from theory.reading import normalized
 from validate.judge.agreement import CONSTANT
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.given import among
-from validate.judge.groups import Setting, as_settings, early_text
+from validate.judge.groups import COMPARE, Setting, as_settings, early_text, missing_command
 from validate.judge.ledger import read_claims
 from validate.judge.measures.geometry import moved
 from validate.judge.measures.learning import above_guessing
@@ -48,7 +40,6 @@ MOVED = 0.1
 LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can decide"
 """How a reason ends if training can change it, and how it begins if no training can."""
 CONDITIONS_HEADER = ("state", "condition", "mean [95 %]", "needs", "adjusted p", "reason")
-COMPARE = "anchorflow compare "
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,8 +195,7 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
     """
     families: dict[str, list[Setting]] = defaultdict(list)
     for setting in as_settings(runs):
-        key = setting.config.model_dump(mode="json", exclude={"seed", "init_rate"})
-        families[json.dumps(key, sort_keys=True)].append(setting)
+        families[setting.family].append(setting)
     return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
 
 
@@ -281,35 +271,3 @@ def _undecidable(task: Task) -> str:
         same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
         return f"{same}, and nothing correlates with a constant"
     return ""
-
-
-def missing_command(
-    like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1, *, apart: bool = False
-) -> str:
-    """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
-
-    They take the configuration of the first run folder of ``like`` and go beside it, or if they are longer or
-    are to be judged ``apart``, into a folder of their own. Where all are there, the command compares them.
-    """
-    source, training = like.runs[0].run_folder, like.config.training
-    assert source is not None
-    beside = normalized(source).parent  # The run may have been named . or ../NAME.
-    name = beside.name + "-longer" * (longer > 1)
-    if apart:
-        name = f"{re.sub(r'-seeds[0-9]+-[0-9]+$', '', beside.name)}-seeds{seeds[0]}-{seeds[-1]}"
-    out = beside.parent / name
-    if not source.is_absolute():
-        out = Path(os.path.relpath(out))
-    options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
-    options += ["--out", str(out)]
-    if longer > 1:
-        options += ["--training.epochs", str(longer * training.epochs)]
-        if training.snapshot_epochs:
-            options += ["--training.snapshot-epochs", *(str(longer * e) for e in training.snapshot_epochs)]
-    own = model_file(like.config.model)
-    imports = ["--import", own] if own else []
-    names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]
-    if all(is_run_folder(out / name) for name in names):
-        command = "anchorflow corpus compare " if isinstance(like.config.task, LanguageTask) else COMPARE
-        return command + shlex.join([str(out), *imports])
-    return shlex.join(["anchorflow", "train", *options, *imports])

@@ -24,10 +24,9 @@ from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import Estimate, Record, over_seeds
 from validate.observe import Observations
 from validate.observe.times import accuracy_at
-from validate.predict.cells import summary
 from validate.predict.learning import flow_arguments
 from validate.predict.predictors import UNIFORM, groups_of, uniform_cosines
-from validate.predict.statistics import Cosines
+from validate.predict.statistics import Cosines, summary
 
 LEVELS = (0.1, 0.3, 0.5)
 """The training accuracies at which runs and flow are compared."""

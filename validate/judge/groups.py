@@ -1,26 +1,35 @@
-"""Runs grouped into settings: everything equal but the seed."""
+"""Runs grouped into settings, everything equal but the seed, and the command that trains what these lack."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig, sources
 from sim.config.section import flattened
+from sim.runs.folder import is_run_folder
 from sim.runs.manifest import digest
+from sim.runs.provenance import model_file
 from theory import InputError, Task
 from theory.arrays import FloatArray
 from theory.checked import checked
 from theory.display import Shown
+from theory.reading import normalized
 from validate.observe import Observations, Source, find_observations
 from validate.observe.times import early_epoch
 
 _MOST_NAMED, _LONGEST = 3, 80
+COMPARE = "anchorflow compare "
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +66,11 @@ class Setting(Shown):
     def kind(self) -> str:
         """The kind of model."""
         return self.config.model.kind
+
+    @property
+    def family(self) -> str:
+        """The configuration without γ and seed, as JSON: the same for settings that a curve over γ joins."""
+        return self.config.model_dump_json(exclude={"seed", "init_rate"})
 
     @property
     def seeds(self) -> list[int]:
@@ -177,3 +191,35 @@ def early_text(setting: Setting) -> str:
     epochs = [*map(early_epoch, setting.runs)]
     first, last = min(epochs), max(epochs)
     return f"epoch {first}" if first == last else f"epochs {first} to {last}"
+
+
+def missing_command(
+    like: Setting, rates: Sequence[float], seeds: Sequence[int], longer: int = 1, *, apart: bool = False
+) -> str:
+    """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
+
+    They take the configuration of the first run folder of ``like`` and go beside it, or if they are longer or
+    are to be judged ``apart``, into a folder of their own. Where all are there, the command compares them.
+    """
+    source, training = like.runs[0].run_folder, like.config.training
+    assert source is not None
+    beside = normalized(source).parent  # The run may have been named . or ../NAME.
+    name = beside.name + "-longer" * (longer > 1)
+    if apart:
+        name = f"{re.sub(r'-seeds[0-9]+-[0-9]+$', '', beside.name)}-seeds{seeds[0]}-{seeds[-1]}"
+    out = beside.parent / name
+    if not source.is_absolute():
+        out = Path(os.path.relpath(out))
+    options = [str(source / "config.json"), "--init-rates", *map(str, rates), "--seeds", *map(str, seeds)]
+    options += ["--out", str(out)]
+    if longer > 1:
+        options += ["--training.epochs", str(longer * training.epochs)]
+        if training.snapshot_epochs:
+            options += ["--training.snapshot-epochs", *(str(longer * e) for e in training.snapshot_epochs)]
+    own = model_file(like.config.model)
+    imports = ["--import", own] if own else []
+    names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]
+    if all(is_run_folder(out / name) for name in names):
+        command = "anchorflow corpus compare " if isinstance(like.config.task, LanguageTask) else COMPARE
+        return command + shlex.join([str(out), *imports])
+    return shlex.join(["anchorflow", "train", *options, *imports])

@@ -17,8 +17,7 @@ from sim.runs.files import finite
 from theory.display import Shown
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Sample, Setup
 from validate.judge.stats import LEVEL, NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
-from validate.observe import NotObservedError
-from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
+from validate.observe.bounds import Bound, Value, ends, side, step_of
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Find = Callable[[Needs], Sample]
@@ -265,24 +264,3 @@ def _taken(value: Value, condition: Condition) -> float:
         return (low + high) / 2
     near, far = sorted((low, high), key=lambda end: (math.isinf(end), abs(end - condition.threshold)))
     return far if condition.relation == "within" and condition.met(far) else near
-
-
-def measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str]) -> Outcome:
-    """Measure a condition on the runs that are found for it."""
-    try:
-        samples = [find(part.needs) if part.needs else {} for part in condition.sides]
-        sides = [part.measure(sample) for part, sample in zip(condition.sides, samples, strict=True)]
-    except (MissingRunsError, NotObservedError) as missing:
-        return Outcome(claim, condition, missing=str(missing))
-    by_seed = sides[0]
-    if len(sides) > 1:
-        by_seed = {n: minus(value, sides[1][n]) for n, value in sides[0].items() if n in sides[1]}
-    if not by_seed:
-        return Outcome(claim, condition, missing=f"no seed has all runs of {condition.runs}")
-    sources: dict[str, str] = {}
-    for run in (run for sample in samples for runs in sample.values() for run in runs):
-        for name, source in run.provenance.get("sources", {}).items():
-            sources[name] = source if sources.get(name, source) == source else "user"
-    values = tuple(tuple(side.values()) for side in sides)
-    told = "; ".join(filter(None, map(absent, condition.needs)))
-    return Outcome(claim, condition, tuple(by_seed.values()), values, absent=told, sources=sources)

@@ -1,4 +1,4 @@
-"""How well each prediction does on some runs: a ranking beside simple guesses, and an error budget.
+"""How well each prediction does on some runs: beside simple guesses, by kinds of pairs, and an error budget.
 
 In the budget neighbouring rungs differ in one idealisation of the Emb-MLP's theory, so that the distance
 between their cosines is its price. The rungs between the frozen flow and training (coupled, linearised,
@@ -14,19 +14,25 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
-from theory import off_diagonal
+from theory import Task, off_diagonal
 from theory.checked import checked
-from validate.judge.agreement import agreement
+from validate.judge.agreement import agreement, slope
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
-from validate.judge.stats import SKILL, Estimate, Record, over_seeds
+from validate.judge.stats import SHARE, SKILL, Estimate, Record, over_seeds
 from validate.observe.times import early_epoch
-from validate.predict.predictors import groups_of, predictions
+from validate.predict.predictors import groups_of, predictions, uniform_cosines
 from validate.terminal.progress import track
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
+PAIRS = ("within memory", "within reasoning", "across")
+"""The pairs of anchors by the kind of both."""
+ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
+"""The order is right from this Pearson on, as in the verdict; the size with such a slope and RMSE."""
+AGREEMENT_HEADER = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,61 @@ def ranking(setting: Setting) -> list[Ranked]:
         (pearson,) = agreement(pairs(setting.task, tokens), observed, "pearson")
         found.append(Ranked(name, True, pearson, none, none))
     return sorted(found, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
+
+
+# --- the prediction alone, by kinds of pairs ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How predicted and observed cosines of some pairs of anchors agree, over seeds.
+
+    ``pearson`` is undefined where either side is constant; ``slope`` is that of observed over predicted
+    cosine by least squares, 1 if the size is right; ``sign`` is the share of pairs with cosines of one sign.
+    """
+
+    pairs: str
+    pearson: Estimate
+    slope: Estimate
+    sign: Estimate
+    rmse: Estimate
+
+    @property
+    def words(self) -> str:
+        """The order and the size in words: "order right, size wrong"."""
+        has_order, low, high = self.pearson.n > 0, *SLOPES
+        order = "order right, " if self.pearson.mean >= ORDERED else "order wrong, "
+        size = self.rmse.mean <= CLOSE and (not has_order or low <= self.slope.mean <= high)
+        return order * has_order + ("size right" if size else "size wrong")
+
+    def cells(self) -> list[str]:
+        """Return a line of the table."""
+        return [self.pairs, *(e.brief for e in (self.pearson, self.slope, self.sign, self.rmse)), self.words]
+
+
+def agreements(setting: Setting) -> list[Agreement]:
+    """Return how the prediction agrees with each run at its early epoch, for each kind of pairs and all."""
+    tokens, found = setting.task.anchors, []
+    if len(tokens) < 3:
+        return []
+    observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in setting.runs])
+    predicted = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), observed.shape)
+    kinds = pair_kinds(setting.task)
+    for kind, chosen in {**kinds, "all pairs": np.ones(observed.shape[1], dtype=bool)}.items():
+        x, y = predicted[:, chosen], observed[:, chosen]
+        pearson, rmse = agreement(x, y, "pearson", "rmse")
+        slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
+        sign = over_seeds((np.sign(x) == np.sign(y)).mean(axis=1), SHARE)
+        found.append(Agreement(kind, pearson, slopes, sign, rmse))
+    return found
+
+
+def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return which pairs of anchors, in the order of ``off_diagonal``, are of each kind that there is."""
+    memory = np.isin(task.anchors, task.memory_anchors)
+    i, j = np.triu_indices(len(memory), 1)
+    kinds = (memory[i] & memory[j], ~memory[i] & ~memory[j], memory[i] != memory[j])
+    return {name: chosen for name, chosen in zip(PAIRS, kinds, strict=True) if chosen.any()}
 
 
 # --- the error budget -----------------------------------------------------------------------------------

@@ -17,9 +17,11 @@ from typing import Literal
 
 from theory.checked import checked
 from theory.display import Shown
-from validate.judge.condition import SETTINGS, Claim, Needs
-from validate.judge.outcome import OUTCOMES, Find, Outcome, measure
+from validate.judge.condition import SETTINGS, Claim, Condition, Needs
+from validate.judge.outcome import OUTCOMES, Find, MissingRunsError, Outcome
 from validate.judge.stats import NO_PRIOR, fit_prior, holm
+from validate.observe import NotObservedError
+from validate.observe.bounds import minus
 from validate.terminal.progress import track
 
 Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]
@@ -109,7 +111,7 @@ def judge_claims(
 
 def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambda needs: "") -> Finding:
     """Measure one claim's conditions; variances of one measure are pooled over the settings with a look."""
-    outcomes = [measure(claim, condition, find, absent) for condition in claim.conditions]
+    outcomes = [_measure(claim, condition, find, absent) for condition in claim.conditions]
     pooled: dict[tuple[object, ...], list[Outcome]] = defaultdict(list)
     for o in outcomes:
         if o.defined and o.condition.needs and o.condition.counted_from is None and o.level is not None:
@@ -119,6 +121,27 @@ def judge_claim(claim: Claim, find: Find, absent: Callable[[Needs], str] = lambd
         for kind, alike in pooled.items()
     }
     return Finding(claim, tuple(replace(o, prior=priors.get(_kind(o), NO_PRIOR)) for o in outcomes))
+
+
+def _measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[Needs], str]) -> Outcome:
+    """Measure a condition on the runs that are found for it."""
+    try:
+        samples = [find(part.needs) if part.needs else {} for part in condition.sides]
+        sides = [part.measure(sample) for part, sample in zip(condition.sides, samples, strict=True)]
+    except (MissingRunsError, NotObservedError) as missing:
+        return Outcome(claim, condition, missing=str(missing))
+    by_seed = sides[0]
+    if len(sides) > 1:
+        by_seed = {n: minus(value, sides[1][n]) for n, value in sides[0].items() if n in sides[1]}
+    if not by_seed:
+        return Outcome(claim, condition, missing=f"no seed has all runs of {condition.runs}")
+    sources: dict[str, str] = {}
+    for run in (run for sample in samples for runs in sample.values() for run in runs):
+        for name, source in run.provenance.get("sources", {}).items():
+            sources[name] = source if sources.get(name, source) == source else "user"
+    values = tuple(tuple(side.values()) for side in sides)
+    told = "; ".join(filter(None, map(absent, condition.needs)))
+    return Outcome(claim, condition, tuple(by_seed.values()), values, absent=told, sources=sources)
 
 
 def _kind(outcome: Outcome) -> tuple[object, ...]:

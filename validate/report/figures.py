@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from theory import InputError
-from validate.figures.embedding import BAR, COLOURS, label_curves, predicted_maps
+from theory import InputError, off_diagonal
+from validate.figures.embedding import BAR, COLOURS, LOOKS, label_curves, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
@@ -17,18 +17,22 @@ from validate.figures.panels.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet, file_parts
-from validate.figures.style import PALETTE, Look
+from validate.figures.style import MEMORY, PALETTE, REASONING, Look
+from validate.judge.answer import PREDICTION, Answer
 from validate.judge.compare import Row
 from validate.judge.flow import Level
-from validate.judge.groups import Setting
-from validate.judge.ranking import STEPS, RungDistance
+from validate.judge.groups import Setting, early_text
+from validate.judge.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
 from validate.judge.stats import Estimate, Record
 from validate.observe import Observations
-from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of
+from validate.observe.times import early_epoch
+from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
 _MOST_SHOWN = 3
+KINDS = dict(zip(PAIRS, (MEMORY, REASONING, Look(PALETTE[2], "o")), strict=True))
+"""The looks of the pairs of anchors by the kind of both."""
 Point = tuple[str, str, str, int, Estimate]
 """Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
 
@@ -66,6 +70,50 @@ def _check(figure: PaperFigure, observations: Sequence[Observations]) -> None:
     if figure.compares and len(compared) == 1:
         problem = f"compares several values of {figure.compares}"
         raise InputError("runs", len(observations), problem, "give runs at another one too")
+
+
+def picture(answer: Answer, name: str = "answer") -> Sheet | None:
+    """Return the picture of an answer, not drawn yet; a task with fewer than three anchors has none.
+
+    It shows the runs that the verdict is about, or those that there are.
+    """
+    shown = answer.judged() or list(answer.settings[-1:])
+    task, tokens = shown[0].task, shown[0].task.anchors
+    if len(tokens) < 3:
+        return None
+    found = agreements(shown[0])
+    words = found[-1].words
+    predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
+    observed, clouds = [], {}
+    for s in shown:
+        label = f"γ = {s.init_rate:g}"
+        early = np.array([run.cosines(tokens, early_epoch(run)) for run in s.runs])
+        observed.append(cosine_map(f"observed, {label}:\n{early_text(s)}", tokens, early))
+        clouds[label] = np.column_stack([*map(off_diagonal, (predicted.values, observed[-1].values))])
+    first, *others = clouds
+    groups = {label: Group(clouds[label], "0.75", ".", 2.5) for label in others}
+    for kind, chosen in pair_kinds(task).items():
+        look = KINDS[kind]
+        groups[f"{first}, {kind}"] = Group(clouds[first][chosen], look.colour, look.marker, 2.5)
+    pairs = Points(
+        f"every pair, {first}:\n{words}",
+        groups,
+        "predicted cosine",
+        "observed cosine",
+        (-1.05, 1.05),
+        numbers="; ".join(
+            f"{a.pairs}: Pearson {a.pearson.brief}, slope {a.slope.brief}, same sign {a.sign.brief}, "
+            f"RMSE {a.rmse.brief}, {a.words}"
+            for a in found
+        ),
+    )
+    panels: list[BasePanel] = [predicted, *observed, pairs]
+    title = "All anchors: predicted, observed early, and every pair against its prediction"
+    caption = (
+        "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "
+        f"in training, and every pair of anchors; on the line a prediction is perfect. Of all pairs: {words}."
+    )
+    return Sheet(name, caption, about(shown), [PanelRow(title, panels, BAR, 2.3)])
 
 
 def draw_overview(settings: Sequence[Setting]) -> Sheet:

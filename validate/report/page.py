@@ -1,25 +1,33 @@
-"""The report as one self-contained HTML page, from the templates beside this module."""
+"""Self-contained HTML pages from the templates beside this module, with the sentences that these call."""
 
 from __future__ import annotations
 
 import base64
-import inspect
 import json
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from sim.runs.files import json_text
+from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
+from theory.checked import checked
+from theory.reading import PathLike, as_path
+from validate.figures.runs import span
+from validate.figures.sheet import Sheet, write_figures
 from validate.judge import presentation
 from validate.judge.answer import CONDITIONS_HEADER
 from validate.judge.flow import ALIGNED_HEADER
-from validate.judge.groups import early_text
-from validate.judge.ranking import LEFT_OUT, STEPS, WHOLE, ranking
+from validate.judge.given import Match
+from validate.judge.groups import Setting, early_text
+from validate.judge.ranking import AGREEMENT_HEADER, LEFT_OUT, STEPS, WHOLE, agreements, ranking
+from validate.judge.verdict import Finding
 from validate.predict.predictors import EQUATIONS
-from validate.report import rows
-from validate.report.picture import AGREEMENT, agreements
+from validate.terminal.tables import Table
 
 SECTIONS = {
     "answer": "The answer",
@@ -33,6 +41,10 @@ SECTIONS = {
     "provenance": "Provenance",
 }
 """Every section in the page's order: its anchor, which is its template's name, and its title."""
+_MOST_TOLD = 5
+"""Settings that one sentence names."""
+_EQUATIONS = Path(__file__).with_name("equations.json")
+"""Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
 def render(**context: object) -> str:
@@ -45,6 +57,25 @@ def render(**context: object) -> str:
         if body.strip()
     ]
     return page("page.html.j2", **context, sections=sections)
+
+
+def write_page(
+    out: PathLike,
+    name: str,
+    data: dict[str, Any],
+    title: str,
+    text: str,
+    tables: Sequence[Table],
+    figures: Sequence[Sheet],
+) -> None:
+    """Write NAME.json, the figures (PNG and SVG) and NAME.html, with the tables above the figures."""
+    folder = OutputFolder(as_path("out", out))
+    folder.check((f"{name}.json", f"{name}.html"), ("figures",))
+    shown = {"tables": tables, "figures": [sheet.plot(footnote=False) for sheet in figures]}
+    pictures = write_figures(figures, folder)
+    folder.write(f"{name}.json", json_text(data))
+    html = page("tables.html.j2", title=title, text=text, pictures=pictures, **shown)
+    folder.write(f"{name}.html", html)
 
 
 def page(template: str, **context: object) -> str:
@@ -69,8 +100,13 @@ def _environment() -> Environment:
         {name: value for name, value in made.items() if name != "sources"}, indent=2
     )
     environment.tests["claim_measured"] = presentation.is_measured
-    environment.globals.update(inspect.getmembers(rows, inspect.isfunction))
     environment.globals.update(
+        summary=summary,
+        stand_ins=stand_ins,
+        why_none_is_tested=why_none_is_tested,
+        setting_rows=setting_rows,
+        tasks=tasks,
+        versions=versions,
         presentation=presentation,
         commit_text=commit_text,
         predictor_equations=EQUATIONS,
@@ -79,8 +115,106 @@ def _environment() -> Environment:
         ranking=ranking,
         early_text=early_text,
         agreements=agreements,
-        agreement_header=AGREEMENT,
+        agreement_header=AGREEMENT_HEADER,
         aligned_header=ALIGNED_HEADER,
         conditions_header=CONDITIONS_HEADER,
     )
     return environment
+
+
+# --- sentences and rows of the templates, as plain text -------------------------------------------------
+
+
+def summary(settings: Sequence[Setting]) -> str:
+    """Return what the runs are, in a sentence."""
+    runs = [run for setting in settings for run in setting.runs]
+    labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
+    length = span([run.metrics[-1]["epoch"] for run in runs])
+    minutes = sum(run.seconds for run in runs) / 60
+    plural = "s" * (len(runs) > 1)
+    return f"{len(runs)} run{plural}: {labels}; epochs: {length}; {minutes:.1f} minutes of training in all."
+
+
+def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
+    """Return where runs stand for a study whose settings they do not share, and in what they differ."""
+    measured_on = {n.study for f in findings for o in f.outcomes if not o.missing for n in o.condition.needs}
+    shown = [m for m in matches if m.differences and m.study in measured_on]
+    return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
+
+
+def why_none_is_tested(nearest: Match | None) -> str:
+    """Say why no claim was tested: how the runs differ from those that any claim is about."""
+    if nearest is None or nearest.is_of_another_task_or_model:
+        return "The paper's claims are about other tasks or models than these runs: none is tested."
+    none = "None of the paper's claims is tested"
+    if not nearest.differing:
+        return f"{none}: these runs are of the study {_study(nearest)}, but not all of it."
+    told = [f"{key}: {own} for {its}" for key, (own, its) in nearest.differing.items()]
+    more = f"; and {len(told) - _MOST_TOLD} more settings" * (len(told) > _MOST_TOLD)
+    return (
+        f"{none}: they are about other settings than these runs have. "
+        f"The nearest, {_study(nearest)}, differs in {'; '.join(told[:_MOST_TOLD])}{more}."
+    )
+
+
+def _study(match: Match) -> str:
+    return match.study + f" ({match.variant})" * bool(match.variant)
+
+
+def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
+    """Return every setting with its value and source; where runs differ, each value."""
+    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for setting in settings:
+        for name, (value, source) in setting.configured().items():
+            # The tag says that the paper prints the value.
+            cell = json.dumps(value), "printed" if source == "paper" else source
+            found.setdefault(name, {}).setdefault(cell, []).append(setting.label)
+    rows = []
+    for name, values in found.items():
+        here = [label for labels in values.values() for label in labels]
+        if absent := [s.label for s in settings if s.label not in here]:
+            values["–", "–"] = absent
+        one = len(values) == 1
+        texts = [value if one else f"{value} ({'; '.join(own)})" for (value, _), own in values.items()]
+        rows.append([name, "; ".join(texts), ", ".join(dict.fromkeys(source for _, source in values))])
+    return rows
+
+
+def tasks(settings: Sequence[Setting]) -> list[tuple[str, str]]:
+    """Return each task as TOML under a title that names its runs."""
+    found: dict[str, list[str]] = {}
+    for setting in settings:
+        found.setdefault(setting.task.to_toml(), []).append(setting.label)
+    several = len(found) > 1
+    return [("the task" + f" of {'; '.join(own)}" * several, text) for text, own in found.items()]
+
+
+def versions(settings: Sequence[Setting], made: dict[str, Any]) -> list[str]:
+    """Return the versions behind the runs and behind the report, a sentence each."""
+    runs = [run.provenance for setting in settings for run in setting.runs]
+    sentences = []
+    for whose, found in ((f"{len(runs)} run{'s' * (len(runs) > 1)}", runs), ("this report", [made])):
+        each = [{"python": p.get("python", "–"), **p.get("versions", {})} for p in found]
+        texts = dict.fromkeys(", ".join(f"{name} {v}" for name, v in own.items()) for own in each)
+        sentences.append(f"Versions, {whose}: {' | '.join(texts)}.")
+    return sentences
+
+
+@checked
+def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the equations that some functions compute, in the order of the paper.
+
+    Parameters
+    ----------
+    functions : iterable of str
+        Names as "theory.label_distribution".
+
+    Returns
+    -------
+    list of dict
+        equation, says, functions, derivation (its name for ``anchorflow derive``, or None), largest_error
+        (the largest that the tests saw, or None) and standing (what such an error means).
+    """
+    used = set(functions)
+    rows = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
+    return [row for row in rows if used.intersection(row["functions"])]

@@ -33,10 +33,9 @@ from validate.report.figures import (
     draw_label_distributions,
     draw_rungs,
     paper_figures,
+    picture,
 )
-from validate.report.page import render
-from validate.report.picture import picture
-from validate.report.rows import equations_behind
+from validate.report.page import equations_behind, render
 from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures",)

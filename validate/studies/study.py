@@ -201,10 +201,9 @@ def keys_of(config: MemberConfig) -> dict[str, str]:
 
 def identity(config: MemberConfig) -> str:
     """Return what decides a run: all but how it was looked at and, at a constant rate, its length."""
-    looks = {name.removeprefix("training.") for name in LOOKS} | {"patience"}
-    if config.training.schedule == "constant":
-        looks.add("epochs")
-    return json.dumps(config.model_dump(mode="json", exclude={"training": looks}), sort_keys=True)
+    free = {"training.patience", *["training.epochs"] * (config.training.schedule == "constant")}
+    keys = {key: value for key, value in keys_of(config).items() if key not in free}
+    return json.dumps([config.init_rate, config.seed, keys], sort_keys=True)
 
 
 def shared_runs(studies: Iterable[Study] | None = None) -> list[tuple[tuple[str, ...], int]]:

@@ -86,9 +86,7 @@ def predict(options: Predict) -> int:
         candidates=options.candidates,
     )
     if options.out is not None:
-        from validate.corpus.page import write_prediction  # It imports matplotlib and the report.
-
-        write_prediction(prediction, options.out)
+        prediction.write(options.out)
     if options.as_json:
         print_json(prediction.to_json())
         return 0

@@ -1,9 +1,10 @@
-"""Fig. 2: sequences of each mapping with their labels."""
+"""Figs. 2 and 8: sequences of each mapping with their labels; the effect of the label distribution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
-from theory import Task, draw_tables, labels_of
+from theory import InputError, Lookup, Mapping, Task, Window, draw_tables, label_distribution, labels_of
 from theory.arrays import IntArray
 from theory.task.population import assemble
-from validate.figures.panels.panel import BasePanel
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, group_runs
+from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import paper_figure
-from validate.figures.sheet import PanelRow, Sheet, letter
+from validate.figures.runs import about, model_name, span
+from validate.figures.sheet import letter
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
+from validate.judge.groups import Setting
+from validate.judge.stats import SHARE, number
 from validate.observe import Observations
 
 SEED, COUNT = 0, 4
 KEY, NOISE = ("key", PALETTE[4]), ("noise", KEYS.colour)
+EARLY_ACCURACY = 0.3
+"""B is early: the last snapshot before any seed's memory accuracy passes this."""
 
 
 @paper_figure(2, "Sequences of the task")
@@ -89,3 +96,94 @@ def _box(ax: Axes, x: float, y: float, token: int, colour: str) -> None:
     look: dict[str, Any] = {"facecolor": to_rgba(colour, 0.75), "edgecolor": "0.4", "linewidth": 0.6}
     ax.add_patch(FancyBboxPatch((x - 0.36, y - 0.3), 0.72, 0.6, boxstyle="round,pad=0.06", **look))
     ax.annotate(str(token), (x, y), ha="center", va="center")
+
+
+@paper_figure(8, "The effect of the label distribution", "fig8-memory", "fig8-memory-long", "fig8-ranges")
+def label_distributions(observations: Sequence[Observations]) -> Sheet:
+    """Draw two memory mappings whose label distributions differ (A), and outputs in four label ranges (B).
+
+    Of each network the longest runs of A are shown. The mass inside its range stands above each panel of B.
+    """
+    # A language model's task has no mappings.
+    known = [o for o in observations if isinstance(o.config.task, Task)]
+    tables = [o for o in known if sum(m.is_table for m in o.task.mappings) > 1]
+    windows = [o for o in tables if any(m.rule.kind == "window" for m in o.task.mappings)]
+    lookups = [o for o in tables if all(m.rule.kind == "lookup" for m in o.task.mappings)]
+    compared = _longest(group_runs(windows)) if windows else []
+    ranges = group_runs(lookups) if lookups else []
+    rows = [_mapping_curves(setting) for setting in compared]
+    for setting in ranges:
+        epoch, name = _early(setting), model_name(setting, rate=True)
+        title = f"B  {name}: outputs at epoch {epoch}, memory accuracy up to {_accuracy(setting, epoch):.3f}"
+        last = setting is ranges[-1]
+        rows.append(PanelRow(title, _outputs(setting, epoch), share_y=title, legend=last, height=1.75))
+    if not rows:
+        problem = "none has several memory mappings, with one that is a window or without a rule beside them"
+        raise InputError("runs", len(observations), problem, "give runs of Fig. 8's tasks")
+    first = "A: loss and accuracy of memory mappings whose label distributions differ. " * bool(compared)
+    second = (
+        "B: the mean output for each memory mapping beside its label distribution, at the last snapshot "
+        f"before memory accuracy passes {EARLY_ACCURACY:g}, or at the first if it has passed by then."
+    )
+    caption = first + second * bool(ranges)
+    return Sheet("fig08_label_distributions", caption, about([*compared, *ranges]), rows)
+
+
+def _longest(settings: Sequence[Setting]) -> list[Setting]:
+    """Return of each network, γ and task the setting with the longest runs: others fit less of the tables."""
+    by_length = sorted(settings, key=lambda setting: setting.runs[0].config.training.epochs)
+    last = {(model_name(setting, rate=True), setting.task): setting for setting in by_length}
+    return [setting for setting in settings if any(setting is longest for longest in last.values())]
+
+
+def _mapping_curves(setting: Setting) -> PanelRow:
+    looks = zip(cycle(PALETTE), cycle(("-", "--", "-.", ":")), strict=False)
+    parts = {
+        m.name: (f"{m.name}: {label_words(setting.task, m)}", Look(colour, line=line))
+        for m, (colour, line) in zip(setting.task.mappings, looks, strict=False)
+        if m.is_table
+    }
+    title = f"A  {model_name(setting, rate=True)}: memory mappings"
+    loss = accuracy_curves(setting, "loss", parts=parts, title="loss")
+    return PanelRow(title, [loss, accuracy_curves(setting, "accuracy", parts=parts, title="accuracy")])
+
+
+def _outputs(setting: Setting, epoch: int) -> list[Curves]:
+    task, panels = setting.task, []
+    labels = np.arange(task.vocab_size)
+    for m in task.mappings:
+        words, mass = label_words(task, m), setting.array(f"label_mass/{m.name}", epoch)
+        distribution = np.mean([label_distribution(task, s, held_out=True) for s in m.anchors], axis=0)
+        output = setting.array(f"outputs/{m.name}", epoch)
+        curves = {
+            "mean output": Curve(labels, output, Look(PALETTE[1], width=0.8), SHARE),
+            "label distribution $P^s$": Curve(labels, distribution[None], Look(PALETTE[0], width=1.0)),
+        }
+        title = f"{words}\nmass inside: {number(float(mass.mean()))}"
+        numbers = f"{words}: output mass on its own labels {seeds_text(mass, SHARE)}"
+        panels.append(Curves(title, curves, "label i", "probability", ylim=(0, None), numbers=numbers))
+    return panels
+
+
+def _early(setting: Setting) -> int:
+    """Return the last snapshot before any seed's memory accuracy passes 0.3, but after the start."""
+    after = [e for e in setting.epochs() if e > 0] or setting.epochs()
+    passed = next((i for i, e in enumerate(after) if _accuracy(setting, e) >= EARLY_ACCURACY), len(after))
+    return after[max(passed - 1, 0)]
+
+
+def _accuracy(setting: Setting, epoch: int) -> float:
+    """Return the largest memory accuracy of any seed at the evaluation next to an epoch."""
+    nearest = [min(run.metrics, key=lambda line: abs(line["epoch"] - epoch)) for run in setting.runs]
+    return max(float(line["accuracy"]["mem"]) for line in nearest)
+
+
+def label_words(task: Task, mapping: Mapping) -> str:
+    """Return a memory mapping's labels in words: "labels 30 to 49", "labels within 40 of the key"."""
+    rule, domain = mapping.rule, task.domain(mapping)
+    if isinstance(rule, Window):
+        return f"labels within {span(domain.totals(domain.anchors).tolist())} of the key"
+    if isinstance(rule, Lookup) and rule.low is None:
+        return f"labels uniform on all {len(task.keys)} keys"
+    labels = task.label_range(mapping)
+    return f"labels {labels[0]} to {labels[-1]}"

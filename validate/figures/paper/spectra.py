@@ -11,7 +11,7 @@ from theory import InputError
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, group_runs
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
-from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs, without_gamma
+from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs
 from validate.figures.style import MARKERS, PALETTE, sequential
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.groups import Setting
@@ -36,7 +36,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     # The longest runs that hold singular values, of as many matrices as any; more γ have panels of their own.
     families: dict[str, list[Setting]] = {}
     for setting in group_runs(observations):
-        families.setdefault(without_gamma(setting), []).append(setting)
+        families.setdefault(setting.family, []).append(setting)
 
     def value(own: list[Setting]) -> tuple[bool, bool, int, int]:
         held = len(_matrices(own, "singular/"))
