@@ -12,6 +12,7 @@ from sim import Run, build_dataset, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
 from validate.judge import compare
+from validate.judge.agreement import measures
 from validate.judge.ranking import STEPS, ranking, rung_distances
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
@@ -21,7 +22,7 @@ from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, from_coun
 @given(arrays(np.float64, (2, 12), elements=st.sampled_from(np.linspace(-1, 1, 17).tolist())))
 def test_measures_are_scipys(pair):
     p, o = pair
-    found = compare.measures(p, o)
+    found = measures(p, o)
     if min(np.ptp(p), np.ptp(o)) < 1e-9:
         assert np.isnan(found["pearson"])
         assert np.isnan(found["spearman"])
@@ -155,7 +156,7 @@ def _frozen_errors(run):
     found = []
     for epoch in run.snapshot_epochs:
         seen = off_diagonal(observed_cosines(run, epoch, tokens))
-        found.append(compare.measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
+        found.append(measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
     return found
 
 

@@ -144,9 +144,9 @@ def test_an_interrupted_run_is_gone_on_with(trained, tmp_path):
     assert early.metrics == Run.open(member.path, unfinished=True).metrics
     assert early.metrics[-1]["epoch"] < member.config.training.epochs
     studies.keep(study, trained, tmp_path / "kept")
-    whole = every_file(tmp_path / "kept")
+    before = every_file(tmp_path / "kept")
     assert studies.keep(study, tmp_path, tmp_path / "kept", unfinished=True) == []
-    assert every_file(tmp_path / "kept") == whole
+    assert every_file(tmp_path / "kept") == before
     run_study(study, tmp_path, workers=1)
     assert studies.run_state(member.path, member.config) == "complete"
     whole = Run.open(studies.members_of(study, trained)[0].path)
