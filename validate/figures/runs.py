@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
-from theory import InputError
+from theory import InputError, Task
 from theory.arrays import FloatArray
 from validate.judge.condition import SMALL
 from validate.judge.groups import Setting, group_runs
@@ -141,6 +141,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     wide = [c for c in configs if c.model.kind in KINDS or hasattr(c.model, "d_m")]  # One's own may lack it.
     compared: dict[str, tuple[set[float], float]] = {
         "d_m": ({c.model.width(c.task.vocab_size) for c in wide}, width),
+        "keys": ({len(c.task.keys) for c in configs if isinstance(c.task, Task)}, len(Task.paper().keys)),
         "learning rate": ({c.training.peak_learning_rate for c in configs}, peak),
         "sequences": ({c.data.n_sequences for c in configs if c.data.source == "draw"}, sequences),
     }
