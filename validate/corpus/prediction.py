@@ -207,6 +207,7 @@ class CorpusPrediction(Shown):
         """Write prediction.json, a figure of cosines, times and spectrum, and prediction.html."""
         # They import matplotlib and the report, which nothing else here needs.
         from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet
+        from validate.figures.embedding import BAR
         from validate.figures.style import PALETTE
         from validate.report.page import write_page
 
@@ -232,7 +233,7 @@ class CorpusPrediction(Shown):
             "departs from its initial value, and when it is distinct from all others shown. Right: the "
             "largest singular values of C."
         )
-        sheet = Sheet("geometry", caption, "", [PanelRow("", panels, "cosine similarity", 2.5)])
+        sheet = Sheet("geometry", caption, "", [PanelRow("", panels, BAR, 2.5)])
         title = "The prediction from this corpus"
         write_page(out, "prediction", self.to_json(), title, self.headline(), self.tables(), [sheet])
 

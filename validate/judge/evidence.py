@@ -88,7 +88,7 @@ class Evidence:
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
         found: list[Observations] = []
-        for name in _continued(study) if study in MORE else ():
+        for name in _continued(study):
             with suppress(MissingRunsError):
                 found += self._stored(name, variant)
         return found or self._stored(study, variant)
