@@ -208,6 +208,7 @@ def test_an_option_that_an_engine_does_not_have_is_refused(
     assert not list(tmp_path.glob("gamma*"))
 
 
+@pytest.mark.slow  # Dask gives up where its thread does not start within ten seconds, beside other tests.
 def test_dask_ends_what_no_worker_has(tmp_path: Path) -> None:
     """Where a scheduler has no workers, as before the first is started, Ctrl-C would do nothing."""
     distributed = pytest.importorskip("distributed")
