@@ -1,14 +1,14 @@
 """A condition after the runs: its values, interval and state.
 
-Of a value that is known between two ends only, the end that says least for the mean's side enters the test;
-where ends lie on both sides of the threshold the condition is censored: longer runs, or evaluations closer
-together, would decide it, more seeds would not.
+Values that are known between two ends only have two means, of their low ends and of their high ones. Both are
+judged; where they come to different states the condition is censored: longer runs, or evaluations closer
+together, could decide it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -71,18 +71,29 @@ class Outcome(Shown):
     prior: Prior = NO_PRIOR
 
     @cached_property
-    def numbers(self) -> tuple[float, ...]:
-        """One number a seed: of a bound the end that says least for the mean; 1 for a seed that counts."""
+    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The least and the greatest that each defined value can be; 0 or 1 where seeds are counted."""
         c = self.condition
-        if c.counted_from is None:
-            return tuple(_taken(value, c) for value in self.values)
-        lows = (ends(value)[0] for value in self.values)
-        return tuple(low if math.isnan(low) else float(low >= c.counted_from) for low in lows)
+        known = [ends(value) for value in self.values if isinstance(value, Bound) or math.isfinite(value)]
+        lows, highs = (
+            tuple(end if c.counted_from is None else float(end >= c.counted_from) for end in side)
+            for side in (zip(*known, strict=True) if known else ((), ()))
+        )
+        return lows, highs
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The ends whose mean is nearest to the threshold, one a defined value."""
+        edge = self.condition.threshold
+        return min(self.ends, key=lambda own: (math.isinf(sum(own)), abs(sum(own) - edge * len(own))))
 
     @property
     def variance(self) -> float:
-        """The variance over seeds by themselves, at least that of rounding to the measure's steps."""
-        return spread(self.numbers, max(self.condition.step, step_of(self.values)))
+        """The variance of these by themselves, at least that of rounding to the measure's steps."""
+        return self._variance(self.numbers)
+
+    def _variance(self, numbers: Sequence[float]) -> float:
+        return spread(numbers, max(self.condition.step, step_of(self.values)))
 
     @property
     def level(self) -> float | None:
@@ -92,22 +103,13 @@ class Outcome(Shown):
 
     @property
     def defined(self) -> bool:
-        """Whether there are seeds and the measure is a number for each."""
-        return bool(self.values) and all(map(math.isfinite, self.numbers))
+        """Whether there are seeds and the measure is defined for each."""
+        return 0 < len(self.values) == len(self.ends[0])
 
-    @cached_property
-    def _mean(self) -> Mean | Proportion:
+    def _mean(self, numbers: Sequence[float]) -> Mean | Proportion:
         if self.condition.counted_from is not None:
-            return Proportion(round(sum(self.numbers)), len(self.numbers))
-        return Mean.of(self.numbers, self.variance, self.prior)
-
-    @property
-    def _means(self) -> list[Mean | Proportion]:
-        """The mean; of values between two ends the mean of the low ends and that of the high ones."""
-        if not self.side or self.condition.counted_from is not None:
-            return [self._mean]
-        both_ends = zip(*map(ends, self.values), strict=True)
-        return [Mean.of(end, self.variance, self.prior) for end in both_ends]
+            return Proportion(round(sum(numbers)), len(numbers))
+        return Mean.of(numbers, self._variance(numbers), self.prior)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -116,14 +118,24 @@ class Outcome(Shown):
         Values that lie between two ends have the lower end of the interval of their low ends, and the upper
         end of that of their high ends; it is infinite where an end is.
         """
-        numbers = [x for x in self.numbers if math.isfinite(x)]
-        if not self.defined:
-            return Estimate(sum(numbers) / len(numbers) if numbers else math.nan, None, None, len(numbers))
-        found = [interval for mean in self._means if self.level and (interval := mean.interval(self.level))]
-        if not found:
-            return Estimate(self._mean.value, None, None, len(numbers))
+        n = len(self.numbers)
+        if not n:
+            return Estimate(math.nan, None, None, 0)
+        means = [self._mean(own) for own in self.ends]
+        low, high = (mean.value for mean in means)
+        middle = math.isnan(self.condition.threshold) and math.isfinite(high - low)
+        value = (low + high) / 2 if middle else self._mean(self.numbers).value
+        value = value if math.isfinite(value) else math.nan
+        if self.level is None or not self.defined:
+            return Estimate(value, None, None, n)
+        below, above = (
+            (mean.value, mean.value) if math.isinf(mean.value) else mean.interval(self.level)
+            for mean in means
+        )
+        if below is None or above is None:
+            return Estimate(value, None, None, n)
         least, most = self.condition.within
-        return Estimate(self._mean.value, max(found[0][0], least), min(found[-1][1], most), len(numbers))
+        return Estimate(value, max(below[0], least), min(above[1], most), n)
 
     @property
     def seeds_met(self) -> int:
@@ -147,34 +159,42 @@ class Outcome(Shown):
 
     @cached_property
     def decision(self) -> Decision:
-        """The state, with its p-value."""
+        """The state, with its p-value: what low ends and high ends come to, if that is the same."""
         c = self.condition
         if self.missing or c.role == "shown":
             return Decision("not tested" if self.missing else "shown")
-        if any(math.isnan(end) for value in self.values for end in ends(value)):
-            return Decision("undefined")
-        holds = self.defined and c.met(self._mean.value)
-        if any(_straddles(v, c, holds) for v in self.values):
-            return Decision("censored")
         if not self.defined:
             return Decision("undefined")
+        low, high = (self._mean(own) for own in self.ends)
+        found = self._decide(low), self._decide(high)
+        around = low.value < c.threshold < high.value and c.relation == "within"
+        if found[0].state != found[1].state or (around and found[0].state == "fails"):
+            return Decision("censored")
+        weaker = max(found, key=lambda each: math.inf if math.isnan(each.p_value) else each.p_value)
+        return weaker if found[0].reading == found[1].reading else weaker._replace(reading="")
+
+    def _decide(self, mean: Mean | Proportion) -> Decision:
+        """Decide by one mean."""
+        c = self.condition
+        holds = c.met(mean.value)
         word: State = "holds" if holds else "fails"
         if not c.needs and len(self.values) == 1:  # one computed number, without chance
             return Decision(word, 0.0)
         if self.level is None:
             return Decision("undecided")
-        mean, margin, edge = self._mean, c.margin or 0.0, c.threshold
-        # Of what lies between two ends both have to be within the margin.
-        small = max(each.p_within(c.threshold, margin) for each in self._means)
+        if math.isinf(mean.value):
+            return Decision(word, 0.0)
+        margin, edge = c.margin or 0.0, c.threshold
+        small = mean.p_within(edge, margin)
         if c.relation == "within" and holds:
             return Decision(word, small, NO_EFFECT) if small < self.level else Decision("undecided", small)
         if c.relation == "within":
-            edge += math.copysign(margin, mean.value - c.threshold)
+            edge += math.copysign(margin, mean.value - edge)
         p = mean.p_value(edge)
         if math.isnan(p):  # Equal seeds of a measure without steps do not say how much it varies.
             return Decision("undecided")
         no_effect = c.relation in (">", "<")  # ">=" and "<=" ask for a size.
-        reading = "" if small >= self.level else NO_EFFECT if no_effect else AT_THRESHOLD
+        reading = "" if not small < self.level else NO_EFFECT if no_effect else AT_THRESHOLD
         if p < self.level:
             return Decision(word, p, reading)
         if reading == NO_EFFECT:
@@ -199,6 +219,7 @@ class Outcome(Shown):
             "reading": self.decision.reading,
             "estimate": self.estimate.as_dict(),
             "side": self.side,
+            "met": self.seeds_met if c.role == "endpoint" else None,
             "level": self.level,
             "p_value": finite(self.p_value),
             "values": [plain(value) for value in self.values],
@@ -244,23 +265,3 @@ def plain(value: Value) -> Any:
     if isinstance(value, Bound):
         return {"low": finite(value.low), "high": finite(value.high)}
     return finite(value)
-
-
-def _straddles(value: Value, condition: Condition, holds: bool) -> bool:
-    """Return whether a bounded value may lie on the other side of the threshold than the mean."""
-    if not isinstance(value, Bound):
-        return False
-    low, high = ends(value)
-    if condition.counted_from is not None:  # Seeds count by their low ends: high ones could only add some.
-        return low < condition.counted_from <= high and condition.met(1.0) != holds
-    nearest = min(max(condition.threshold, low), high)
-    return {*map(condition.met, (low, nearest, high))} != {holds}
-
-
-def _taken(value: Value, condition: Condition) -> float:
-    """Return a value's number in a mean: of a bound the end that says least, or if shown the middle."""
-    low, high = ends(value)
-    if math.isnan(condition.threshold) and math.isfinite(high - low):
-        return (low + high) / 2
-    near, far = sorted((low, high), key=lambda end: (math.isinf(end), abs(end - condition.threshold)))
-    return far if condition.relation == "within" and condition.met(far) else near

@@ -34,7 +34,7 @@ _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
     "undecided": "neither shown to hold nor to fail at the setting's level (5 %).",
-    "censored": "longer runs or more frequent evaluations would decide it.",
+    "censored": "longer runs or more frequent evaluations could decide it.",
     "undefined": "no value for some seed, for instance because nothing was learned.",
     "no relevant effect": "the interval at twice the level lies within the margin (two one-sided tests).",
     "at the threshold": "that interval lies within the margin of it: more seeds would hardly decide.",
@@ -219,6 +219,9 @@ def measured(condition: Claimed, brief: bool = False) -> list[str]:
     estimate, relation = Estimate(**condition["estimate"]), condition["relation"]
     asked = "" if relation is None else asked_text(relation, condition["threshold"], condition["margin"])
     side = f"{condition['side']} " * bool(condition["side"] and estimate.mean is not None)
+    if estimate.mean is None and condition["met"]:  # Of some seed too little is known for a mean.
+        told = f"{condition['met']} of {estimate.n} seeds {asked}"
+        return [condition["measure"], asked, told, str(estimate.n)]
     level = "" if brief or estimate.low is estimate.high is None else confidence(condition["level"])
     text = estimate.brief if brief else str(estimate)
     return [condition["measure"], asked, side + text + level, str(estimate.n)]

@@ -111,12 +111,12 @@ def each_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) ->
 
 
 def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
-    """Return the variance of some values, NaN for one, and 0 where they differ by rounding alone.
+    """Return the variance of some values, NaN for one or an infinite one, 0 if they differ by rounding alone.
 
     Equal values of a measure with steps vary by less than a step: its rounding, step/√12, is the least.
     """
     found = np.asarray(values, np.float64)
-    if len(found) < 2:
+    if len(found) < 2 or not np.isfinite(found).all():
         return math.nan
     # Bessel's variance; ``ndarray.var`` takes five times as long for a few numbers.
     deviations = found - found.mean()

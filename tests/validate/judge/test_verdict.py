@@ -41,7 +41,12 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([1.0, 1.0, 1.0], {"margin": 0.1}, "undecided", ""),
         (BELOW, {"relation": "<"}, "holds", ""),
         ([math.nan, 1.0, 1.0], {}, "undefined", ""),
-        ([Bound(-1.0, 2.0), 1.0, 1.1], {}, "censored", ""),
+        ([math.inf, 1.0, 1.0], {}, "undefined", ""),
+        ([Bound(-1.0, 1.2), 1.0, 1.1], {}, "censored", ""),
+        ([Bound(), 1.0, 1.1, 1.2], {}, "censored", ""),  # Of one seed nothing is known.
+        ([Bound(-1.0, 9.0), 1.0, 1.1], {}, "undecided", ""),  # Neither end would decide it.
+        ([-0.6, 1.2, 2.1, Bound(1.0), Bound(1.5)], {}, "censored", ""),
+        ([2.0, 2.1, 2.2, Bound(-0.1, 0.2), 1.9, 2.0], {}, "holds", ""),  # On both sides, and yet no matter.
         ([Bound(1.0, math.inf), Bound(1.1, math.inf), Bound(0.9, math.inf)], {}, "holds", ""),
         ([0.01, 0.02, 0.0], WITHIN, "holds", "no relevant effect"),
         ([0.5, 0.51, 0.49], WITHIN, "fails", ""),
@@ -50,8 +55,9 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([0.001, -0.001, 0.0], {"margin": 0.1, "relation": ">="}, "undecided", "at the threshold"),
         (ABOVE, {"role": "shown"}, "shown", ""),
         ([Bound(-1.0, 1.0), 2.0, 2.1], WITHIN, "censored", ""),
-        ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.0)], {"margin": 0.1}, "undecided", ""),
-        ([Bound(0.01), Bound(0.02), Bound(1e-4)], {"margin": 0.1}, "undecided", ""),
+        ([Bound(-1.0, 1.0), Bound(-1.1, 1.2), Bound(-0.9, 0.9)], WITHIN, "censored", ""),
+        ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.1)], {"margin": 0.1}, "censored", ""),
+        ([Bound(0.01), Bound(0.02), Bound(1e-4)], {"margin": 0.1}, "censored", ""),
         ([Bound(0.01, 0.02), Bound(0.0, 0.01)], WITHIN, "holds", "no relevant effect"),
     ],
 )
@@ -69,10 +75,10 @@ def test_one_computed_number_decides_without_seeds(values, verdict):
 
 
 def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones():
-    low, high = [1.0, 1.2, 0.9], [2.0, 2.4, 1.9]
-    half = stats.t.ppf(0.975, 2) * np.std(low, ddof=1) / math.sqrt(3)
+    low, high = [1.0, 1.2, 0.9], [2.0, 2.6, 1.9]
+    half, wide = (stats.t.ppf(0.975, 2) * np.std(own, ddof=1) / math.sqrt(3) for own in (low, high))
     bounds = [Bound(*pair) for pair in zip(low, high, strict=True)], [Bound(x) for x in low]
-    for values, end in zip(bounds, (np.mean(high) + half, math.inf), strict=True):
+    for values, end in zip(bounds, (np.mean(high) + wide, math.inf), strict=True):
         (outcome,) = judged(condition(values)).outcomes
         found = outcome.estimate
         assert (found.low, found.high) == pytest.approx((np.mean(low) - half, end))
@@ -84,8 +90,9 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     [
         ([Bound(0.6, 0.9)] * 6, "holds", 1.0),
         ([0.1] * 5 + [Bound(0.1, 0.2)], "fails", 0.0),
-        ([0.1] * 5 + [Bound(0.2, 0.9)], "censored", 0.0),
-        ([0.9] * 5 + [Bound(0.2, 0.9)], "undecided", 5 / 6),
+        ([0.1] * 5 + [Bound(0.2, 0.9)], "censored", 1 / 6),
+        ([0.9] * 5 + [Bound(0.2, 0.9)], "censored", 5 / 6),
+        ([0.9] * 4 + [0.1, Bound(0.2, 0.9)], "undecided", 4 / 6),
         ([math.nan, 0.9, 0.1], "undefined", 0.5),
     ],
 )
@@ -104,7 +111,7 @@ def test_a_seed_that_may_count_is_no_evidence(values, state, share):
         ([BELOW, WIDE], "fails"),
         ([BELOW, BELOW], "fails"),
         ([WIDE, WIDE], "undecided"),
-        ([[Bound(-1.0, 2.0), 1.0, 1.1]], "censored"),
+        ([[Bound(-1.0, 1.2), 1.0, 1.1]], "censored"),
     ],
 )
 def test_verdicts(endpoints, verdict):
