@@ -50,6 +50,12 @@ class Execution:
     engine: str = "local"
     engine_options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.resume and self.overwrite:
+            raise InputError("resume, overwrite", True, "both given", "give one of them")
+        if self.shared and not self.resume:
+            raise InputError("shared", True, "continues runs that others have begun", "set resume too")
+
     @property
     def is_remote(self) -> bool:
         """Whether the engine may train on other machines, of which this one knows nothing."""

@@ -109,8 +109,6 @@ def train_members(
     """
     how = replace(execution or Execution(), **options)
     check_machine(how)
-    if how.shared and not how.resume:
-        raise InputError("shared", True, "continues runs that others have begun", "set resume too")
     engine, is_local = engine_of(how.engine), how.engine == "local"
     # Workers may have another working folder. One called "." or ".." has its name, and its lock, elsewhere.
     given = [p.absolute() if how.is_remote else p for p in paths_of(paths)]

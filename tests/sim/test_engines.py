@@ -141,8 +141,9 @@ def test_a_run_that_another_process_has_is_refused_or_waited_for(holder: Any, tm
     before = (path / "provenance.json").stat().st_mtime_ns
     assert train_together([member], [path], resume=True, shared=True) == "complete"
     assert (path / "provenance.json").stat().st_mtime_ns == before
-    with pytest.raises(InputError, match="shared"):
-        train_members([member], [path], shared=True)
+    for wrong in ({"shared": True}, {"resume": True, "overwrite": True}):
+        with pytest.raises(InputError, match=[*wrong][0]):
+            train_members([member], [path], **wrong)
 
 
 def test_epochs_are_read_from_folders(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -149,6 +150,8 @@ def test_train_then_compare(config, tmp_path, cli):
         ("compare nowhere", ["nowhere", "train into it"]),
         ("sweep show nowhere", ["nowhere", "no such folder"]),
         ("study --drop", ["drop", "add --keep"]),
+        ("study --keep --kept /dev/null/k", ["/dev/null/k", "cannot be written"]),
+        ("claims 1 --engine dask", ["engine", "add --run"]),
     ],
 )
 def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
@@ -250,6 +253,13 @@ def test_a_bad_configuration_is_one_sentence(text, words, refused):
     Path("bad.toml").write_text(text)
     said = refused("train", "bad.toml", "--out", "out")
     assert all(word in said for word in words), said
+
+
+def test_plans_that_are_noted_at_once_are_all_kept(tmp_path):
+    plans = [make_run_config({"seeds": [seed]}) for seed in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(_note_plan, [tmp_path] * 8, plans))
+    assert len(planned_runs(tmp_path)) == sum(len(plan.members()) for plan in plans)
 
 
 def test_a_planned_run_knows_where_its_settings_come_from(tmp_path):

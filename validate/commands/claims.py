@@ -50,6 +50,7 @@ def run(options: Options) -> int:
     from validate.judge.evidence import Evidence, studies_in
     from validate.observe import KEPT
 
+    options.refuse_without("run", "engine", "scheduler", "slurm")
     claims, places = validate.ledger(options.numbers), studies_in(options.runs)
     known = validate.study_names()
     if options.runs and not set(places) & set(known):

@@ -171,6 +171,13 @@ class CommandOptions(BaseModel):
         """Return the keys that the help shows, after what was given of options and of keys."""
         return cls.known_keys()
 
+    def refuse_without(self, other: str, *names: str) -> None:
+        """Refuse options that were given without the one that they belong to."""
+        for name in names:
+            if name in self.model_fields_set and not getattr(self, other):
+                problem, remedy = f"applies to --{other} only", f"add --{other}, or leave it out"
+                raise InputError(name, getattr(self, name), problem, remedy)
+
 
 class EngineOptions(CommandOptions):
     """The options of every command that trains runs."""
@@ -197,8 +204,6 @@ class EngineOptions(CommandOptions):
         slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
         names = ("device", "kernels", "resume", "overwrite")
         own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
-        if own.get("resume") and own.get("overwrite"):
-            raise InputError("resume, overwrite", True, "both given", "give one of them")
         return sim.Execution(
             workers=process_count(self.workers),
             engine=engine,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import validate.studies
-from theory import InputError
 from validate.commands.options import EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table, print_text
 
@@ -42,14 +41,16 @@ class Options(EngineOptions):
 
 def run(options: Options) -> int:
     """Train and keep as asked, then show the progress of the studies."""
+    from sim.runs.outputs import OutputFolder
     from sim.training.execution import process_count
     from validate.observe import KEPT
     from validate.terminal.progress import duration
 
-    for name in ("drop", "unfinished"):
-        if getattr(options, name) and not options.keep:
-            raise InputError(name, True, "applies to --keep only", "add --keep, or leave it out")
+    options.refuse_without("keep", "drop", "unfinished")
+    options.refuse_without("run", "engine", "scheduler", "slurm")
     folder = options.kept or KEPT
+    if options.keep:
+        OutputFolder(folder).check()
     count = process_count(options.workers)
     studies = [validate.load_study(name) for name in options.names or validate.study_names()]
     for study in studies if options.keep else []:

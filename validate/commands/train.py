@@ -129,16 +129,17 @@ def configuration_of(options: Options) -> RunConfig:
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
-    from sim.runs.files import write_json, writing
+    from sim.runs.files import only_writer, write_json, writing
     from sim.runs.folder import PLAN, read_plans
 
-    plans, plan = read_plans(folder), config.model_dump(mode="json")
+    plan = config.model_dump(mode="json")
     if config.sources:  # A preset's: no part of what is trained.
         plan["sources"] = config.sources
-    if plans[-1:] != [plan]:  # Of two plans for a run the last one counts.
-        with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            write_json(folder / PLAN, [*(other for other in plans if other != plan), plan])
+    with only_writer(folder / PLAN, wait=60):  # Another command may plan runs into the same folder now.
+        plans = read_plans(folder)
+        if plans[-1:] != [plan]:  # Of two plans for a run the last one counts.
+            with writing(folder):
+                write_json(folder / PLAN, [*(other for other in plans if other != plan), plan])
 
 
 def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:

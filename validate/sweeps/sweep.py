@@ -137,7 +137,7 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
     execution : Execution, optional
         How; by default one run after the other in this process.
     """
-    how = replace(execution or Execution(), resume=True, shared=True)
+    how = replace(execution or Execution(), resume=True, overwrite=False, shared=True)
     plan = plan_of(sweep, out)
     if not plan.left:
         return plan
