@@ -142,7 +142,7 @@ def test_a_run_that_another_process_has_is_refused_or_waited_for(holder: Any, tm
     assert train_together([member], [path], resume=True, shared=True) == "complete"
     assert (path / "provenance.json").stat().st_mtime_ns == before
     for wrong in ({"shared": True}, {"resume": True, "overwrite": True}):
-        with pytest.raises(InputError, match=[*wrong][0]):
+        with pytest.raises(InputError, match=next(iter(wrong))):
             train_members([member], [path], **wrong)
 
 

@@ -85,6 +85,27 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     assert str(found).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
 
 
+def test_of_two_ends_the_weaker_p_value_counts_and_the_nearer_mean_is_shown():
+    low, high = [1.0, 1.2, 0.9], [2.0, 3.6, 1.9]
+    (outcome,) = judged(condition([Bound(*pair) for pair in zip(low, high, strict=True)])).outcomes
+    p = [stats.ttest_1samp(end, 0.0).pvalue for end in (low, high)]
+    assert outcome.state == "holds"
+    assert outcome.p_value == pytest.approx(max(p)) == pytest.approx(p[1])
+    assert outcome.estimate.mean == pytest.approx(np.mean(low))
+    (below,) = judged(condition([Bound(-math.inf, x) for x in low], 5.0, relation="<")).outcomes
+    assert (below.state, below.estimate.mean) == ("holds", pytest.approx(np.mean(low)))
+    assert (below.estimate.low, below.side) == (-math.inf, "≤")
+
+
+def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
+    (outcome,) = judged(condition([1.0, 1.2, 0.9, Bound(-1.0, 1.0), Bound()], 0.5)).outcomes
+    assert math.isnan(outcome.estimate.mean)
+    assert outcome.estimate.n == 5
+    document = presentation.to_json([judge_claim(Claim("x", "X.", (outcome.condition,)), lambda _: {})])
+    (plain,) = document["claims"][0]["conditions"]
+    assert presentation.measured(plain)[2] == "3 of 5 seeds > 0.5"
+
+
 @pytest.mark.parametrize(
     ("values", "state", "share"),
     [
