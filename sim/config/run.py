@@ -126,7 +126,8 @@ class TrainingConfig(Section):
     def _warmup_fits(self) -> TrainingConfig:
         if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.schedule_length:
             problem = f"leaves no room in {self.schedule_length} epochs"
-            raise InputError("warmup_epochs", self.warmup_epochs, problem, "give fewer, or more epochs")
+            remedy = f"give fewer, or more {'schedule_' * bool(self.schedule_epochs)}epochs"
+            raise InputError("warmup_epochs", self.warmup_epochs, problem, remedy)
         if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
             several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
             raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")

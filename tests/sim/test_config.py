@@ -105,6 +105,12 @@ def test_sgd_decays_nothing_unless_it_is_asked_to() -> None:
 WARM_UP = {"schedule": "warmup-cosine", "epochs": 50, "schedule_epochs": 10}
 
 
+@pytest.mark.parametrize("length", ["epochs", "schedule_epochs"])
+def test_a_warm_up_without_room_names_what_makes_room(length: str) -> None:
+    with pytest.raises(InputError, match=f"give fewer, or more {length}"):
+        TrainingConfig(**{**WARM_UP, "schedule_epochs": 0, length: 10})
+
+
 @pytest.mark.parametrize(
     ("data", "argument"),
     [

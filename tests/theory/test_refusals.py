@@ -128,7 +128,10 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.corpus_geometry(DOCUMENTS, 5, [0, 0]),
         lambda: theory.corpus_geometry(DOCUMENTS, 10**15, [0]),
     ],
-    "candidates": [lambda: theory.nearest_tokens(DOCUMENTS, 10**15, 0, [1])],
+    "candidates": [
+        lambda: theory.nearest_tokens(DOCUMENTS, 10**15, 0, [1]),
+        lambda: theory.nearest_tokens(DOCUMENTS, 5, 0, [0]),
+    ],
     "bounds": [lambda: theory.fit_width(PAPER, ANCHORS, np.eye(10), bounds=(2.0, 1.0))],
     "observed": [lambda: theory.fit_width(PAPER, [11], np.eye(1))],
     "x": [
@@ -230,6 +233,20 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
 )
 def test_what_makes_no_sense_is_refused_by_name(argument, call):
     with pytest.raises(theory.InputError, match=f"^{argument} = "):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda: FROZEN["W1"], "add 'W1' to keep"),
+        (lambda: FROZEN["W3"], "choose from W_emb, W1, W2, B"),
+        (lambda: theory.gaussian_shape(MEMORY, 1), "choose one of another task"),
+        (lambda: theory.eq14_embedding(MEMORY, [1]), "keys or anchors from another task"),
+    ],
+)
+def test_no_remedy_is_one_that_would_be_refused(call: Callable[[], object], remedy: str) -> None:
+    with pytest.raises(theory.InputError, match=remedy):
         call()
 
 

@@ -114,6 +114,10 @@ def test_train_then_compare(config, tmp_path, cli):
     assert (tmp_path / "report" / "report.html").exists()
     for more, refusal in (("7", "epochs = 7: no snapshot"), ("2", "shown in the report alone")):
         assert refusal in cli("compare", str(out), "--epochs", more, code=2).err
+    other = ["--out", str(tmp_path / "other"), "--gammas", "0.3", "--training.snapshot-epochs", "2"]
+    cli("train", str(config), "--workers", "1", *other)
+    runs = [str(out), str(tmp_path / "other")]
+    assert "choose from [0, 2]" in cli("compare", *runs, "--epochs", "1", "--json", code=2).err
     lost = (out / "gamma0.8_seed5").rename(tmp_path / "lost")
     remedy = f"gamma0.8_seed5; train what is missing: anchorflow train --resume {out}"
     assert remedy in cli("compare", str(out)).err

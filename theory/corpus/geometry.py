@@ -184,6 +184,8 @@ def nearest_tokens(
     check_repeatable(sequences)
     (wanted,) = check_tokens("token", token, vocab_size)
     others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
+    if not others.size:
+        raise InputError("candidates", np.size(candidates), "none besides the token itself", "give more")
     tokens = np.concatenate([[wanted], others])
     (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)

@@ -99,7 +99,8 @@ class Trajectory(Shown):
 
     def __getitem__(self, name: str) -> FloatArray:
         if name not in self.kept:
-            raise InputError("keep", tuple(self.kept), f"{name!r} was not kept", f"add {name!r} to keep")
+            remedy = f"add {name!r} to keep" if name in KEEPABLE else f"choose from {', '.join(KEEPABLE)}"
+            raise InputError("keep", tuple(self.kept), f"{name!r} was not kept", remedy)
         return self.kept[name]
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:

@@ -174,7 +174,7 @@ def check_size(task: Task) -> None:
 
 def _too_large(argument: str, value: object, size: str, n: int, d: int) -> InputError:
     problem = f"{size} with {magnitude(n)} distinct token counts over {d} tokens are too many to enumerate"
-    return InputError(argument, value, problem, "use linearised_flow, whose cost does not depend on them")
+    return InputError(argument, value, problem, "give a smaller task, or use linearised_flow instead")
 
 
 def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:

@@ -52,7 +52,8 @@ def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tu
     summed = [a for m in task.mappings if isinstance(m.rule, Sum) for a in m.anchors]
     for token in tokens[~np.isin(tokens, [*task.keys, *summed])].tolist():
         problem = "neither a key nor an anchor that is added itself, so eq. 14 does not cover it"
-        raise InputError("tokens", token, problem, f"choose keys or anchors from {sorted(summed)}")
+        remedy = f"choose keys or anchors from {sorted(summed) or 'another task'}"
+        raise InputError("tokens", token, problem, remedy)
     constant: FloatArray = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
     distances: FloatArray = (np.arange(task.vocab_size, dtype=np.float64) - tokens[:, None]) ** 2
     return distances, constant[:, None]

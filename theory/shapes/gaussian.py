@@ -126,7 +126,8 @@ def summands_of(task: Task, anchor: int) -> tuple[Summand, Summand, Summand]:
     mapping = task.mapping_of(anchor)
     if mapping is None or not isinstance(mapping.rule, Additive):
         problem = "its label is not the key plus a shift for each anchor, so Theorem 1 does not cover it"
-        raise InputError("anchor", anchor, problem, f"choose one of {list(task.additive_anchors)}")
+        remedy = f"choose one of {list(task.additive_anchors) or 'another task'}"
+        raise InputError("anchor", anchor, problem, remedy)
     shifts = tuple(mapping.rule.shift(a) for a in mapping.anchors)
     own = Summand((mapping.rule.shift(anchor),), 1)
     return own, Summand(tuple(task.keys), 1), Summand(shifts, task.n_anchors - 1)

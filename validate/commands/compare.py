@@ -45,10 +45,10 @@ def run(options: Options) -> int:
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
     settings = validate.group_runs(options.runs)
-    for setting in settings:
-        for epoch in set(options.epochs) - set(setting.epochs()):
-            problem = f"no snapshot at {setting.label}"
-            raise InputError("epochs", epoch, problem, f"choose from {setting.epochs()}")
+    everywhere = sorted(set.intersection(*(set(setting.epochs()) for setting in settings)))
+    for epoch in set(options.epochs).difference(everywhere):
+        problem = "no snapshot at this epoch in some of these runs"
+        raise InputError("epochs", epoch, problem, f"choose from {everywhere}")
     shown = options.out is not None or options.as_json
     if options.epochs and not shown:
         raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")

@@ -199,8 +199,8 @@ class EngineOptions(CommandOptions):
         engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
         for name, wanted in (("scheduler", "dask"), ("slurm", "slurm")):
             if name in self.model_fields_set and engine != wanted:
-                problem = f"is for the engine {wanted}"
-                raise InputError(name, getattr(self, name), problem, f"add --engine {wanted}")
+                problem, remedy = f"is for the engine {wanted}", f"add --engine {wanted}, or leave it out"
+                raise InputError(name, getattr(self, name), problem, remedy)
         slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
         names = ("device", "kernels", "resume", "overwrite")
         own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
