@@ -33,5 +33,6 @@ class UnfinishedRunsError(RuntimeError):
 
     def __str__(self) -> str:
         named = "; ".join(f"{path}: {reason}" for path, reason in self.reasons.items())
-        others = f"; {self.n_stopped} more were stopped" if self.n_stopped else ""
+        verb = "was" if self.n_stopped == 1 else "were"
+        others = f"; {self.n_stopped} more {verb} stopped" if self.n_stopped else ""
         return f"{len(self.reasons) + self.n_stopped} of {self.n_runs} runs did not finish: {named}{others}"

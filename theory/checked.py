@@ -46,7 +46,7 @@ class Between:
         """Return the value, or refuse one outside."""
         if self.low < value < self.high if self.open else self.low <= value <= self.high:
             return value
-        remedy = f"give a number between {self.low:g} and {self.high:g}"
+        remedy = f"give a number {'strictly ' * self.open}between {self.low:g} and {self.high:g}"
         if self.high == float("inf"):
             remedy = f"give a number above {self.low:g}" if self.open else f"give at least {self.low:g}"
         raise InputError(argument, value, "out of range", remedy)

@@ -28,8 +28,8 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         """Return the message; writing a value out can take long, and errors that are caught show none."""
-        # A command at the end is copied, and would be copied with the full stop.
-        stop = "" if re.search(r": (anchorflow|pip|dask) [^;]*$", self.remedy) else "."
+        # A command or option at the end is copied, and would be copied with the full stop.
+        stop = "" if re.search(r": (anchorflow|pip|dask|--\w+) [^;]*$", self.remedy) else "."
         return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}{stop}"
 
 

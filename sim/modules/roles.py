@@ -97,7 +97,8 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     # A name stands for itself, whatever is in it, as in "layers[0].weight".
     fits = [n for n in every if isinstance(pattern, str) and (n == pattern or fnmatchcase(n, pattern))]
     if not fits:
-        raise InputError(argument, pattern, "matches no parameter", f"there are {', '.join(every[:8])}, ...")
+        known = ", ".join([*every[:8], *["..."] * (len(every) > 8)])
+        raise InputError(argument, pattern, "matches no parameter", f"choose from {known}")
     return fits
 
 

@@ -67,6 +67,7 @@ def test_an_engine_of_ones_own_is_one_function(tmp_path: Path, monkeypatch: pyte
     assert seen.value.reasons == {str(tmp_path / "gamma0.8_seed1"): "an empty battery"}
     assert (seen.value.n_runs, seen.value.n_stopped) == (4, 2)
     assert str(pickle.loads(pickle.dumps(seen.value))) == str(seen.value)
+    assert str(UnfinishedRunsError({"a": "killed"}, 2, 1)).endswith("a: killed; 1 more was stopped")
     assert Run.open(tmp_path / "gamma0.8_seed0").config.seed == 0
 
 

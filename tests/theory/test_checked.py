@@ -118,7 +118,15 @@ def test_what_is_read_is_what_the_function_gets():
     assert 60 < len(str(refusal.value)) < 300
 
 
-@pytest.mark.parametrize("remedy", ["make them: anchorflow study x --run", "or: anchorflow train x; or wait"])
+def test_a_range_without_its_ends_does_not_offer_them():
+    with pytest.raises(InputError, match="strictly between 0 and 1"):
+        Between(0, 1, open=True)("share", 1)
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    ["make them: anchorflow study x --run", "or: anchorflow train x; or wait", "read it: --import my.py"],
+)
 def test_no_full_stop_is_copied_with_a_command(remedy):
     assert str(InputError("n", 1, "wrong", remedy)).endswith(remedy + "." * ("wait" in remedy))
 

@@ -81,7 +81,7 @@ def corpus_gram(
         As in ``corpus_geometry``.
     """
     wanted = check_tokens("tokens", tokens, counts.vocab_size)
-    check_memory("tokens", len(wanted), 32 * len(wanted) ** 2, "inner products", "ask for fewer")
+    check_memory("tokens", len(wanted), 32 * len(wanted) ** 2, "the Gram matrix", "ask for fewer")
     rows = PredictedRows.of(counts, wanted, predictor)
     gram = rows.gram()
     np.fill_diagonal(gram, rows.squares())

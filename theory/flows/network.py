@@ -43,12 +43,8 @@ class Activation:
             problem = f"σ or σ' fails on an array ({error!r})"
             raise InputError("activation", self.name, problem, "give functions of arrays") from error
         if not np.allclose(at_zero, (0.0, 1.0), rtol=0.0, atol=1e-9):
-            raise InputError(
-                "activation",
-                self.name,
-                f"has σ(0), σ'(0) = {at_zero}, which violates Assumption 1",
-                "shift and scale it so that they are 0 and 1",
-            )
+            problem = f"has σ(0), σ'(0) = {at_zero}, which violates Assumption 1"
+            raise InputError("activation", self.name, problem, "shift and scale it so that they are 0 and 1")
 
     @property
     def is_linear(self) -> bool:

@@ -265,7 +265,7 @@ def sample_labels(
     found = tuple(check_tokens("tokens", tokens, task.vocab_size).tolist())
     shape = (N_BLOCKS, len(found), task.vocab_size)
     n_bytes = 16 * int(np.prod(shape, dtype=object))
-    check_memory("tokens", len(found), n_bytes, "label distributions in blocks", "give fewer tokens")
+    check_memory("tokens", len(found), n_bytes, "an array of label distributions", "give fewer tokens")
     blocks = np.empty(shape)
     drawn = [_fill(blocks[:, i], task, s, rng, n_samples, held_out) for i, s in enumerate(found)]
     return SampledLabels(found, blocks, np.array(drawn, np.int64))

@@ -131,13 +131,11 @@ class Domain:
     def check_enumerable(self) -> None:
         """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""
         if not self.is_enumerable:
-            raise TooManyEntriesError(
-                "task",
-                f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}",
-                f"a rule without a closed form needs {magnitude(self.n_entries)} evaluations, and the limit "
-                f"is {magnitude(MAX_ENTRIES)}",
-                "use sample_label_distribution, or fewer keys or anchors",
-            )
+            given = f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}"
+            needed, limit = magnitude(self.n_entries), magnitude(MAX_ENTRIES)
+            problem = f"a rule without a closed form needs {needed} evaluations, and the limit is {limit}"
+            remedy = "use sample_label_distribution, or fewer keys or anchors"
+            raise TooManyEntriesError("task", given, problem, remedy)
 
     def check_labels(self, low: int, high: int) -> None:
         """Raise InputError unless labels from low to high lie in the vocabulary 0..d−1."""

@@ -224,8 +224,7 @@ def _short_form(
 def _check_lengths(n_anchors: int, length: int) -> None:
     """Refuse a task without anchors, or one whose sequences do not hold key and anchors."""
     if not 1 <= n_anchors <= MOST_ANCHORS:
-        remedy = f"give q >= 1, at most {MOST_ANCHORS}"
-        raise InputError("n_anchors", n_anchors, "not a number of anchors", remedy)
+        raise InputError("n_anchors", n_anchors, "not a number of anchors", f"give 1 to {MOST_ANCHORS}")
     if length < n_anchors + 1:
         problem = f"too short for a key and n_anchors = {n_anchors} anchors"
         raise InputError("length", length, problem, f"give at least {n_anchors + 1}")

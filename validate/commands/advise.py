@@ -32,7 +32,7 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Print the advice."""
     if (options.config is None) == (options.module is None):
-        raise InputError("command", "anchorflow advise", "needs either CONFIG or --module", "see --help")
+        raise InputError("command", "anchorflow advise", "needs CONFIG or --module, not both", "see --help")
     from sim.modules.advise import advise, import_module
 
     if options.module is None:

@@ -107,9 +107,8 @@ class Function(Deterministic, in_files=False):
     def parameters(self) -> dict[str, Any]:
         """Refuse: a function of so many entries cannot be written to a file."""
         problem = f"a function of more than {MAX_KEPT} labels cannot be written to a file"
-        raise InputError(
-            "rule", self.name, problem, "write it as an expression: Expression('(key + a1) % 97')"
-        )
+        remedy = "write it as an expression: Expression('(key + a1) % 97')"
+        raise InputError("rule", self.name, problem, remedy)
 
     def settled(self, domain: Domain) -> Rule:
         """Call the function, check what it returns, and keep the labels if they are few enough."""

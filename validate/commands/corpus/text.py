@@ -134,7 +134,7 @@ class Embedding(TextOptions):
 def embedding(options: Embedding) -> int:
     """Compare and print."""
     if (options.checkpoint is None) == (not options.checkpoints):
-        problem = "needs either --checkpoint or --checkpoints"
+        problem = "needs --checkpoint or --checkpoints, not both"
         raise InputError("command", "anchorflow corpus embedding", problem, "see --help")
     from sim.runs.files import json_text
     from sim.runs.outputs import OutputFolder
