@@ -151,6 +151,15 @@ def test_the_data_is_as_its_schema_says(report, written):
         assert not Draft202012Validator(SCHEMA).is_valid(short | broken)
 
 
+def test_a_claim_and_its_conditions_have_the_same_keys_in_both_schemas():
+    own = SCHEMA["$defs"]
+    claims = json.loads((Path(validate.__file__).parent / "schemas" / "claims.schema.json").read_text())[
+        "$defs"
+    ]
+    assert {name: own[name] for name in claims} == claims
+    assert own["answerCondition"]["properties"].keys() == own["condition"]["properties"].keys()
+
+
 def test_the_data_holds_everything(report, written):
     found = report.to_json()
     assert len(found["runs"]) == 4
