@@ -88,6 +88,30 @@ def test_what_is_undecided_says_why(change, verdict, words, large):
 
 
 @pytest.mark.parametrize(
+    ("measure", "value", "told"),
+    [("above_guessing", 0.4999, " 0.49 of the way"), ("above_guessing", -1e-4, " 0.00 of the way"),
+     ("moved", 0.0999, "by 0.09,")],
+)  # fmt: skip
+def test_what_is_too_little_is_not_rounded_up_to_what_is_needed(
+    measure, value, told, small, large, monkeypatch
+):
+    monkeypatch.setattr(f"validate.judge.answer.{measure}", lambda *_: value)
+    assert told in only([large, small]).why
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [((0, 1, 2), "(3 seeds)"), ((1, 2), "(2 of 3 seeds)"), ((1,), "(1 of 3 seeds, so no interval)")],
+)
+def test_the_sentence_counts_the_seeds_of_its_mean(known, told, small, large, monkeypatch):
+    answer = only([large, small])
+    monkeypatch.setattr(
+        "validate.judge.answer.correlation", lambda run: 0.5 if run.config.seed in known else np.nan
+    )
+    assert f" 0.50 at epoch 3 {told}" in answer.sentence()
+
+
+@pytest.mark.parametrize(
     ("mappings", "part", "words"),
     [
         ([Mapping((1, 2, 3), Lookup(0, 59), "table")], "mem", "every label is as frequent with 1..3"),

@@ -109,9 +109,9 @@ class Answer:
             return _undecidable(first.task)
 
         def at(setting: Setting) -> str:
-            seeds = f"{setting.seeds_text}{', so no interval' * (len(setting.runs) == 1)}"
-            pearson = over_seeds([correlation(run) for run in setting.runs], COSINE).brief
-            return f"{pearson} at {early_text(setting)} ({seeds})"
+            found = over_seeds([correlation(run) for run in setting.runs], COSINE)
+            seeds = f"{found.n} of " * (found.n < len(setting.runs)) + setting.seeds_text
+            return f"{found.brief} at {early_text(setting)} ({seeds}{', so no interval' * (found.n == 1)})"
 
         # Where there are answers of several tasks or models, a setting's label says which this one is.
         which = first.label.replace(" = ", " ")
@@ -212,10 +212,11 @@ def _judge(
         if not share >= HALF:
             if reason := _unfit(setting):
                 return "undecided", f"{NO_RUN}: {reason}"
-            needed = f"{share:.2f} of the way from guessing to all right, where {HALF:g} is needed"
+            told = min(share, HALF - 0.01)  # Not rounded up to what is needed.
+            needed = f"{told:z.2f} of the way from guessing to all right, where {HALF:g} is needed"
             return "censored", f"the runs at {rate} have learned too little: {needed}; {LONGER}"
         if setting is small and not (motion := min(map(moved, small.runs))) >= MOVED:
-            needed = f"by {motion:.2f}, where {MOVED:g} is needed"
+            needed = f"by {min(motion, MOVED - 0.01):.2f}, where {MOVED:g} is needed"
             return "censored", f"the embedding at {rate} has hardly moved: {needed}; {LONGER}"
     verdict = finding.verdict_at("")
     if verdict == "holds":
@@ -264,10 +265,9 @@ def _undecidable(task: Task) -> str:
         return "a task with fewer than three anchors has no cosines to predict"
     cosines = uniform_cosines(task, task.anchors)
     if flat := [s for s, own in zip(task.anchors, np.diagonal(cosines), strict=True) if np.isnan(own)]:
-        frequent = f"every label is as frequent with {ranges(flat)}"
-        return f"{frequent}, so that {PREDICTION} is zero and has no cosine"
+        return f"every label is as frequent with {ranges(flat)}, so {PREDICTION} is zero and has no cosine"
     predicted = off_diagonal(cosines)
     if np.ptp(predicted) <= CONSTANT:
-        same = f"{PREDICTION} predicts {predicted.mean():.2f} for every pair of anchors"
+        same = f"{PREDICTION} predicts {predicted.mean():z.2f} for every pair of anchors"
         return f"{same}, and nothing correlates with a constant"
     return ""
