@@ -33,13 +33,13 @@ LACKING_HEADER = ("", "endpoint not shown to hold", "number [interval]", "needs"
 _ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
-    "undecided": "neither shown to hold nor to fail at the setting's level (5 %).",
+    "undecided": "neither shown to hold nor to fail at the setting's level (5 %, if no other is named).",
     "censored": "longer runs or more frequent evaluations could decide it.",
     "undefined": "no value for some seed, for instance because nothing was learned.",
     "no relevant effect": "the interval at twice the level lies within the margin (two one-sided tests).",
     "at the threshold": "that interval lies within the margin of it: more seeds would hardly decide.",
     "(opposing)": "a claim against the paper; the paper is right if it fails.",
-    "≥ ": "a bound: some run ended before the timed event.",
+    **dict.fromkeys(("≥", "≤", "≈"), "a bound: some run was too short, or evaluated too seldom."),
 }
 _INTERVAL = (
     "mean [95 %]: over seeds, t with variances pooled over settings (empirical Bayes); shares of seeds: "

@@ -166,6 +166,12 @@ def test_a_table_explains_the_settings_and_the_verdicts_that_it_shows(shown):
     assert found[-1].startswith("partly: ")
 
 
+@pytest.mark.parametrize("mark", ["≥", "≤", "≈"])
+def test_every_mark_of_a_bound_is_explained(mark):
+    (found,) = explanations(["", "number"], [["1", f"{mark} 0.50 [0.20, ∞)"]])
+    assert found.startswith(f"{mark}: a bound")
+
+
 @pytest.fixture
 def small(monkeypatch):
     """Take a task of eight keys and narrow matrices in place of the paper's."""
