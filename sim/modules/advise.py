@@ -260,7 +260,7 @@ def _notes(rate: float, scales: Sequence[Scale], n_parameters: int, is_tied: boo
     if hidden:
         first = max(hidden, key=lambda s: len(s.names))
         implied = -math.log(first.library or 1.0) / math.log(first.fan_in or 2)
-        notes.append(f"The library's {first.library:.3g} at fan-in {first.fan_in} is γ = {implied:.2f}.")
+        notes.append(f"The library's {first.library:.3g} at fan-in {first.fan_in} is γ = {implied:z.2f}.")
     small = (
         f"Regime: γ = {rate:g} is small (above 0.5). Training starts on a plateau, and early on embeddings "
         "take the geometry of their tokens' labels, as predicted. Whether rules come before "

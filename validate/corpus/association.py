@@ -53,7 +53,7 @@ class Association(Record):
         """Return the measures as text, in the order of ``MEASURES``."""
         estimates = self.pearson, self.spearman, self.control, self.gain
         means = self.predicted_mean, self.observed_mean
-        return [*map(str, estimates), *(UNDEFINED if math.isnan(m) else f"{m:.3f}" for m in means)]
+        return [*map(str, estimates), *(UNDEFINED if math.isnan(m) else f"{m:z.3f}" for m in means)]
 
 
 class Associations(Shown):

@@ -254,7 +254,7 @@ def _cell(sampled: SampledValue, *place: int) -> str:
     value, error = float(sampled.value[place]), float(sampled.standard_error[place])
     if np.isnan(value):
         return UNDEFINED
-    return f"{value:.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
+    return f"{value:z.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Recorder:
                     known = bool(torch.isfinite(matrix).all())
                     rank = effective_rank(torch.linalg.svdvals(matrix).numpy()) if known else math.nan
                     row[f"rank/{role.name}"] = rank
-        row["gamma distance"] = math.sqrt(sum(squares) / max(len(squares), 1))
+        row["gamma distance"] = math.sqrt(sum(squares) / len(squares)) if squares else math.nan
         self.rows.append(row)
         if self._board is not None:
             for name, value in row.items():
@@ -180,10 +180,9 @@ class Recorder:
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
             found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
-            linear = found.pearson
-            numbers = {"pearson": linear.mean, "low": linear.low, "high": linear.high}
-            for name, number in (numbers | {"control": found.control.mean}).items():
-                columns[f"{name}/{predictor}"] = math.nan if number is None else number
+            own, control = found.pearson, found.control.mean
+            numbers = {"pearson": own.mean, "low": own.low, "high": own.high, "control": control}
+            columns |= {f"{k}/{predictor}": math.nan if x is None else x for k, x in numbers.items()}
             columns.setdefault("mean cosine", found.observed_mean)
         return columns
 

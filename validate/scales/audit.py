@@ -93,16 +93,17 @@ class Audit(Shown):
         return super()._repr_html_() + escapes + unknown
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        source = "asked for" if self.asked else "the median over its matrices"
-        together = f"{len(self.matrices)} matrices, intervals that hold together at {LEVEL:.0%}"
+        n, source = len(self.matrices), "asked for" if self.asked else "the median over its matrices"
+        together = f"{n} matri{'x' if n == 1 else 'ces'}, intervals that hold together at {LEVEL:.0%}"
+        reference = UNDEFINED if math.isnan(self.rate) else f"{self.rate:z.3f}"
         rows = []
         for m in self.matrices:
             known = not math.isnan(m.rate)
-            rate = [f"{m.rate:.3f}", f"[{m.low:.3f}, {m.high:.3f}]"] if known else [UNDEFINED] * 2
+            rate = [f"{m.rate:z.3f}", f"[{m.low:z.3f}, {m.high:z.3f}]"] if known else [UNDEFINED] * 2
             shape = " x ".join(map(str, m.role.shape))
             rows.append([" = ".join(m.role.names), shape, str(m.fan_in), f"{m.std:.4g}", *rate])
         header = ("matrix", "shape", "fan-in", "std", "rate", "interval")
-        return f"γ = {self.rate:.3f}, {source}; {together}", header, rows
+        return f"γ = {reference}, {source}; {together}", header, rows
 
 
 @checked

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,11 @@ def test_every_column_and_key_is_its_own_measure():
         assert cells["predictor"].startswith(record["predictor"])
         assert ("mean removed" in cells["predictor"]) == record["mean_removed"]
     assert str(shown).splitlines()[0].split()[:2] == ["predictor", "tokens"]
+
+
+def test_a_mean_that_rounds_to_zero_has_no_sign():
+    found = replace(comparison(C @ NOISE)[0].association, predicted_mean=-1e-5, observed_mean=-0.0)
+    assert found.cells()[-2:] == ["0.000", "0.000"]
 
 
 def test_the_control_has_the_frequencies_alone():

@@ -107,6 +107,13 @@ def test_a_task_predicts_its_anchors():
     assert math.isnan(Recorder(model, task).record()["pearson/labels"])
 
 
+def test_matrices_that_begin_at_zero_have_no_known_distance_from_there():
+    task = Task.paper(length=3)
+    model = nn.Embedding(task.vocab_size, 4)
+    nn.init.zeros_(model.weight)
+    assert math.isnan(Recorder(model, task).record()["gamma distance"])
+
+
 def test_of_a_list_the_longest_table_has_the_tokens():
     """Some models have a table of one row, for the kind of each token."""
     tables = nn.ModuleDict({"kinds": nn.Embedding(1, 8), "words": nn.Embedding(V, 8)})

@@ -215,6 +215,14 @@ def test_printing_and_json():
     assert plain["matrices"][0]["names"] == ["wte.weight", "head.weight"]
 
 
+@pytest.mark.parametrize(("scale", "shown"), [(0.0, "–"), (1.0001, "0.000")])
+def test_a_rate_that_is_none_is_a_dash_and_one_that_rounds_to_zero_has_no_sign(scale, shown):
+    module = nn.Linear(4, 4, bias=False)
+    signs = torch.tensor([1.0, -1.0]).repeat(8).reshape(4, 4)
+    module.weight.data = scale * math.sqrt(15 / 16) * signs  # Their standard deviation is the scale.
+    assert str(audit(module)).startswith(f"γ = {shown}, the median over its matrices; 1 matrix, intervals")
+
+
 def broken(name):
     module = nn.Linear(3, 2)
     nn.init.constant_(module.get_parameter(name), math.nan)

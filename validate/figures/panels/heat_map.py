@@ -86,7 +86,7 @@ class HeatMap(BasePanel):
         for row, column in np.argwhere(np.isfinite(self.values)).tolist() if written else []:
             value = self.values[row, column]
             light = float(np.mean(self.image_.cmap(self.image_.norm(value))[:3])) > 0.5
-            text = f"{value:.2f}" if self.texts is None else self.texts[row][column]
+            text = f"{value:z.2f}" if self.texts is None else self.texts[row][column]
             ax.text(column, row, text, ha="center", va="center", color="black" if light else "white")
 
 
