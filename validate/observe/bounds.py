@@ -21,8 +21,8 @@ class Bound:
 
     def __str__(self) -> str:
         if math.isinf(self.high):
-            return f"≥ {self.low:.3g}"
-        return f"≤ {self.high:.3g}" if math.isinf(self.low) else f"{self.low:.3g} to {self.high:.3g}"
+            return "unknown" if math.isinf(self.low) else f"≥ {self.low:z.3g}"
+        return f"≤ {self.high:z.3g}" if math.isinf(self.low) else f"{self.low:z.3g} to {self.high:z.3g}"
 
 
 Value = float | Bound

@@ -104,6 +104,7 @@ def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
     document = presentation.to_json([judge_claim(Claim("x", "X.", (outcome.condition,)), lambda _: {})])
     (plain,) = document["claims"][0]["conditions"]
     assert presentation.measured(plain)[2] == "3 of 5 seeds > 0.5"
+    assert outcome.row()[5] == "1.0, 1.2, 0.9, -1 to 1, unknown"
 
 
 @pytest.mark.parametrize(
