@@ -139,6 +139,13 @@ def test_order_and_size_are_split_by_kind_of_pairs():
         assert Agreement("", pearson, over_seeds([1.0]), good, rmse).words == words
 
 
+def test_what_has_no_cosine_has_neither_sign_nor_size():
+    (setting,) = group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1)])
+    for run in setting.runs:  # The first anchor's embedding is zero.
+        run.arrays["norms"] = run.arrays["norms"] * (np.arange(len(run.tokens)) > 0)
+    assert agreements(setting)[-1].cells() == ["all pairs", "–", "–", "–", "–", "undefined"]
+
+
 def test_the_data_is_as_its_schema_says(report, written):
     Draft202012Validator.check_schema(SCHEMA)
     found = json.loads((written / "report.json").read_text())

@@ -91,11 +91,11 @@ class Agreement:
 
     @property
     def words(self) -> str:
-        """The order and the size in words: "order right, size wrong"."""
+        """The order and the size in words: "order right, size wrong"; without a cosine "undefined"."""
         has_order, low, high = self.pearson.n > 0, *SLOPES
         order = "order right, " if self.pearson.mean >= ORDERED else "order wrong, "
         size = self.rmse.mean <= CLOSE and (not has_order or low <= self.slope.mean <= high)
-        return order * has_order + ("size right" if size else "size wrong")
+        return order * has_order + ("size right" if size else "size wrong") if self.rmse.n else "undefined"
 
     def cells(self) -> list[str]:
         """Return a line of the table."""
@@ -109,12 +109,12 @@ def agreements(setting: Setting) -> list[Agreement]:
         return []
     observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in setting.runs])
     predicted = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), observed.shape)
-    kinds = pair_kinds(setting.task)
-    for kind, chosen in {**kinds, "all pairs": np.ones(observed.shape[1], dtype=bool)}.items():
+    for kind, chosen in {**pair_kinds(setting.task), "all pairs": np.ones(observed.shape[1], bool)}.items():
         x, y = predicted[:, chosen], observed[:, chosen]
         pearson, rmse = agreement(x, y, "pearson", "rmse")
         slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
-        sign = over_seeds((np.sign(x) == np.sign(y)).mean(axis=1), SHARE)
+        alike = np.where(np.isnan(x + y), np.nan, np.sign(x) == np.sign(y))
+        sign = over_seeds(alike.mean(axis=1), SHARE)
         found.append(Agreement(kind, pearson, slopes, sign, rmse))
     return found
 
