@@ -212,6 +212,21 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     record_error("eq. 22", np.abs(floats - exact).max())
 
 
+@pytest.mark.parametrize("rule", [Sum(), Lookup()])
+def test_a_mapping_of_a_share_below_any_float_has_label_distributions(rule: Any) -> None:
+    """One combination out of 1 + 10^330: the label is that of the one, or uniform on the keys."""
+    rules = [Mapping([1], rule, "rare"), Mapping(range(2, 12), Sum(), "common")]
+    task = Task(keys=range(20, 25), n_anchors=330, length=331, vocab_size=3700, mappings=rules)
+    start = 20 + 330 * isinstance(rule, Sum)
+    wanted = np.where((np.arange(3700) >= start) & (np.arange(3700) < start + 5), 0.2, 0)
+    drawn = theory.sample_label_distribution(task, 1, np.random.default_rng(0), n_samples=40).shares
+    assert not drawn[wanted == 0].any()
+    for found in (theory.label_distribution(task, 1), theory.last_position_distribution(task, 1)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-15, atol=0)
+    assert theory.label_distribution(task, 1, exact=True)[start] == Fraction(1, 5)
+    assert theory.last_position_share(task, 1) == pytest.approx(1 / 330)
+
+
 @pytest.mark.parametrize("q", [15, 16, 20])
 def test_exact_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
     rule = Expression("(key + total) % 3")

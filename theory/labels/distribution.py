@@ -7,6 +7,7 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import Literal, cast, overload
 
@@ -128,21 +129,20 @@ def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[Floa
 def _one_distribution(
     task: Task, token: int, role: Role, held_out: bool, exact: bool
 ) -> FloatArray | list[Fraction]:
-    total = token_ratio(task, token, role=role, held_out=held_out, exact=True)
-    if total == 0:
+    if not token_ratio(task, token, role=role, held_out=held_out, exact=True):
         never = Fraction(1, task.vocab_size)
         return [never] * task.vocab_size if exact else np.full(task.vocab_size, float(never))
     weights = _occurrence_weights(task, token, role, held_out, exact)
     if not exact:
         return np.asarray(weights / weights.sum(), dtype=np.float64)
-    if token in task.keys:
-        total *= len(task.keys)
-    shares = {w: Fraction(w) / total for w in set(weights)}
+    numbers = Counter(weights)
+    total = sum(w * number for w, number in numbers.items())
+    shares = {w: Fraction(w) / total for w in numbers}
     return [shares[w] for w in weights]
 
 
 def _occurrence_weights(task: Task, token: int, role: Role, held_out: bool, exact: bool) -> Array:
-    """Return the mass of every label over the occurrences of ``token``: r_s P^s, times N_Z for a key."""
+    """Return the mass of every label over the occurrences of ``token``, in proportion to P^s."""
     weights = np.zeros(task.vocab_size, dtype=object if exact else np.float64)
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):
@@ -165,15 +165,17 @@ def _labels(
     anchor: int | None = None,
     key: int | None = None,
 ) -> Array:
-    """Return the labels' mass over one mapping's combinations, times its share of all sequences.
+    """Return the labels' mass over one mapping's combinations, shape (vocab_size,).
 
-    With an ``anchor`` every combination counts as often as it holds that anchor; without, once. With a
-    ``key`` the key is given; without, it is uniform. Shape (vocab_size,), total share × count.
+    With an ``anchor`` every combination counts as often as it holds that anchor; without, once, and the mass
+    is that of the mapping among all sequences. With a ``key`` the key is given; without, it is uniform.
     """
     selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
-    share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
     distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)
-    return distribution.scaled(share).dense(task.vocab_size)
+    if anchor is None:  # An anchor has one mapping, whose share of all sequences may be below any float.
+        share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
+        distribution = distribution.scaled(share)
+    return distribution.dense(task.vocab_size)
 
 
 def _n_combinations(task: Task, held_out: bool) -> int:

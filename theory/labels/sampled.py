@@ -78,11 +78,12 @@ def sample_label_distribution(
     drawn = _Draw(task, rng, held_out)
     _check_drawn(task, n_samples)
     roles: tuple[Role, ...] = ("anchor", "key", "noise") if role == "any" else (role,)
-    ratios = np.array([token_ratio(task, token, role=r, held_out=held_out) for r in roles])
-    if not ratios.any():
+    ratios = [token_ratio(task, token, role=r, held_out=held_out, exact=True) for r in roles]
+    if not any(ratios):
         raise InputError("token", token, f"never occurs in the role {role!r}", "choose a token that does")
     counts = np.zeros(task.vocab_size, np.int64)
-    for each, n in zip(roles, rng.multinomial(n_samples, ratios / ratios.sum()), strict=True):
+    shares = [float(ratio / sum(ratios)) for ratio in ratios]
+    for each, n in zip(roles, rng.multinomial(n_samples, shares), strict=True):
         counts += np.bincount(drawn.labels(token, each, int(n)), minlength=task.vocab_size)
     smoothed = (counts + 0.5) / (n_samples + 1)
     return SampledDistribution(counts / n_samples, np.sqrt(smoothed * (1 - smoothed) / n_samples), n_samples)

@@ -44,17 +44,21 @@ def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> fl
         For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last
         anchors; for a key, the chance of the contrary over N_Z. The ratios of all tokens sum to 1.
     """
+    return float(_exact_ratio(task, token, held_out))
+
+
+def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
     token_ratio(task, token)  # refuses a token outside the vocabulary
     positions = task.length - task.n_anchors
     if token in task.keys:
-        return float(Fraction(positions - 1, positions * len(task.keys)))
+        return Fraction(positions - 1, positions * len(task.keys))
     mapping = task.mapping_of(token)
     if mapping is None:
-        return 0.0
+        return Fraction(0)
     combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
     ending = len(mapping.anchors) ** (task.n_anchors - 1)
     ending -= sum(c[-1] == token for c in mapping.held_out) if held_out else 0
-    return float(Fraction(ending, positions * combinations))
+    return Fraction(ending, positions * combinations)
 
 
 @checked
@@ -63,8 +67,8 @@ def last_position_share(task: Task, token: int, *, held_out: bool = False) -> fl
 
     1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_position_ratio``.
     """
-    ratio = token_ratio(task, token, held_out=held_out)
-    return last_position_ratio(task, token, held_out=held_out) / ratio if ratio else 0.0
+    ratio = token_ratio(task, token, held_out=held_out, exact=True)
+    return float(_exact_ratio(task, token, held_out) / ratio) if ratio else 0.0
 
 
 @checked
@@ -78,7 +82,7 @@ def last_position_distribution(
     distribution of all labels: a key in the last position is noise. u, by convention, for a token that
     never ends a sequence.
     """
-    if last_position_ratio(task, token, held_out=held_out) == 0:
+    if not _exact_ratio(task, token, held_out):
         return np.full(task.vocab_size, 1 / task.vocab_size)
     if token in task.keys:
         return marginal_distribution(task, held_out=held_out)

@@ -67,7 +67,7 @@ def _drive_cosines(task: Task, tokens: Sequence[int], common: FloatArray | float
     """Return the cosines of P^s less what is common; NaN if that is rounding or s never trained."""
     labels = training_labels(task, tuple(tokens))
     drives = labels - common
-    unseen = [not token_ratio(task, s, held_out=True) for s in tokens]
+    unseen = [not token_ratio(task, s, held_out=True, exact=True) for s in tokens]
     drives[(np.abs(drives).max(axis=1) <= 1e-12 * labels.max(axis=1)) | unseen] = 0
     return cosine_matrix(drives)
 
