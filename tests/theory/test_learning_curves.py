@@ -31,7 +31,7 @@ from theory import (
     predict_learning,
 )
 from theory.flows.batches import Batching
-from theory.flows.gradient import losses, scores, single_precision
+from theory.flows.gradient import scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining
 from theory.flows.predicted_embedding import learned_set
@@ -140,7 +140,6 @@ def test_accuracy_is_the_share_of_right_answers():
     right = logits.argmax(axis=1) == LABELS
     assert found["training"][1] == pytest.approx(right[TRAINED_ON].mean())
     assert found["reasoning test"][1] == pytest.approx(right[~TRAINED_ON].mean())
-    assert found["training"][0] == pytest.approx(losses(POPULATION, START.matrices, TANH)["training"])
 
 
 def curves() -> LearningCurves:

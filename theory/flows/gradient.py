@@ -103,17 +103,7 @@ def losses(population: CountPopulation, now: Matrices, activation: Activation) -
             log_sums = np.log(parts[0] @ parts[1].T) + parts[2]
             fits = {name: float(np.sum(mass * B)) for name, mass in population.token_label_mass.items()}
             return {n: float(np.sum(s * log_sums)) - fits[n] for n, s in population.data_sets.items()}
-    return _losses_by_rows(population, now, activation)
-
-
-def _losses_by_rows(population: CountPopulation, now: Matrices, activation: Activation) -> dict[str, float]:
-    shape = population.weights.shape
-    per_row = np.empty(shape)
-    for rows, h in hidden_blocks(population, now.W_emb @ now.W1):
-        logits = (activation.value(h) @ now.W2).reshape(-1, shape[1], population.vocab_size)
-        fit = np.einsum("ijk,ijk->ij", population.label_distributions[rows], logits)
-        per_row[rows] = logsumexp(logits, axis=2) - fit
-    return {name: float(np.sum(share * per_row)) for name, share in population.data_sets.items()}
+    return {name: loss for name, (loss, _) in scores(population, now, activation).items()}
 
 
 def scores(
