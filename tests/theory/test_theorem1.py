@@ -1,6 +1,7 @@
 """Theorem 1: its constants and its normal shape; bound (13), its constants and the exponents behind it."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -208,6 +209,15 @@ def test_bound_holds_and_is_tight_where_q_is_large(name):
     assert largest_difference(task) == pytest.approx(found.shape_leading, rel=0.02)
     z_leading = found.noise_leading / found.noise * distance_bound(task)
     assert normal_distance(task, 0).l2 == pytest.approx(z_leading, rel=0.03)
+
+
+def test_the_bound_takes_little_memory_for_many_keys():
+    task = Task(keys=range(2000, 5000), reasoning_anchors=[1, 2], n_anchors=1, length=2, vocab_size=7000)
+    tracemalloc.start()
+    theory.inner_product_bound(task, [1, 2])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
 
 
 @pytest.mark.statistical
