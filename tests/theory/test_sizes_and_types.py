@@ -42,6 +42,7 @@ TASK = Task(
     vocab_size=40,
     mappings=[Mapping([1, 2, 3], Sum(), "sum", [(1, 3)]), Mapping([5, 6], Lookup(), "table")],
 )
+LONG = Task(keys=[5, 6], memory_anchors=[1], n_anchors=1, length=101, vocab_size=10)
 ENTRIES = {"n_anchors": 2, "length": 3, "vocab_size": 40, "keys": range(20, 24)}
 
 
@@ -66,6 +67,8 @@ LIMITS = [
         comb(5, 2) * (comb(4, 2) + comb(3, 2)) * 40,
         lambda: theory.count_population(TASK),
     ),
+    # Of 100 key tokens, each bag is written out.
+    ("labels.counts._MAX_ENTRIES", 101 * 100, lambda: theory.count_population(LONG)),
     ("task.rules.tables._MAX_TABLE", 4 * 4, lambda: theory.draw_tables(TASK, np.random.default_rng(0))),
     ("task.domain.MAX_ENTRIES", 4 * 9, lambda: distribution(OWN)),
     ("corpus.operators.LARGEST_MATRIX", 4, lambda: theory.as_matrix(theory.bigram_operator(COUNTS))),

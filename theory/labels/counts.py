@@ -162,12 +162,12 @@ def count_sample(
 
 
 def check_size(task: Task) -> None:
-    """Refuse a task with too many distinct token counts, or too large a table."""
+    """Refuse a task with too many distinct token counts, or too long ones, or too large a table."""
     m = task.length - task.n_anchors
     n_left = comb(len(task.keys) + m - 1, m)
     distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
     table = len(task.keys) * max(task.n_combinations(x) for x in task.mappings)
-    if max(distinct, table) * task.vocab_size > _MAX_ENTRIES:
+    if max(distinct * task.vocab_size, table * task.vocab_size, n_left * m) > _MAX_ENTRIES:
         size = f"{magnitude(population_size(task))} sequences"
         raise _too_large("task", f"length {task.length}", size, distinct, task.vocab_size)
 
