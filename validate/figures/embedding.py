@@ -101,9 +101,7 @@ def rows_of(tokens: Tokens, cosines: Mapping[str, tuple[FloatArray, Look]], when
     panels = []
     for i, s in enumerate(tokens):
         curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in cosines.items()}
-        lowest = min(float(np.nanmin(curve.seeds, initial=1.0)) for curve in curves.values())
-        ylim = (lowest - 0.05, 1.05)
-        panels.append(Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=ylim, whole=True))
+        panels.append(Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=(None, 1.05), whole=True))
     return panels
 
 
@@ -155,7 +153,7 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
         groups,
         f"component 1 ({first:.0f} %)",
         f"component 2 ({second:.0f} %)",
-        numbers=" ".join(title.split()) + in_full + f"; keys of the first seed on a {shape}" * bool(shape),
+        numbers=" ".join(title.split()) + in_full + f"; keys of the first seed: {shape}" * bool(shape),
     )
 
 

@@ -12,13 +12,14 @@ from tests.validate.figures.synthetic import make_observations
 from theory import Lookup, Mapping, Task
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
-from validate.figures.embedding import LOOKS, ring
+from validate.figures.embedding import LOOKS, ring, rows_of
 from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
+from validate.figures.paper.spectra import _ranks
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.compare import Row
 from validate.judge.flow import Aligned, Level
-from validate.judge.stats import over_seeds
+from validate.judge.stats import SIZE, over_seeds
 from validate.report.figures import draw_errors, draw_flows
 
 
@@ -86,6 +87,43 @@ def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded
             ends = corners[corners[:, 0] == x][:, 1]
             assert (ends.min(), ends.max()) == pytest.approx((low[x], high[x]))
     assert ("interval" in marks_text([panel])) is shaded
+
+
+@pytest.mark.parametrize("bars", [False, True])
+def test_where_few_of_many_seeds_are_known_each_is_shown_and_no_interval(bars):
+    """Others overflowed, or there are fewer at one of the settings that a curve joins."""
+    seeds = np.array([[1.0, 2.0, 3.0], [1.5, 2.5, np.nan], [1.8, 2.1, 3.2]])
+    panel = Curves("title", {"mean": Curve([0, 1, 2], seeds, Look("red"))}, "x", "y", bars=bars).plot()
+    if bars:
+        (container,) = panel.ax_.containers
+        _, _, (lines,) = container.lines
+        shown = [len(ends) == 2 and bool(np.isfinite(ends).all()) for ends in lines.get_segments()]
+    else:
+        (band,) = (c for c in panel.ax_.collections if isinstance(c, PolyCollection))
+        shown = [x in band.get_paths()[0].vertices[:, 0] for x in range(3)]
+    assert shown == [True, True, False]
+    drawn = [line.get_ydata() for line in panel.ax_.lines]
+    assert all(any(np.array_equal(seed, own, equal_nan=True) for own in drawn) for seed in seeds)
+    assert all(word in marks_text([panel]) for word in ("interval", "one seed each"))
+
+
+def test_no_interval_is_explained_where_none_is_known():
+    unknown = np.full((2, 3), np.nan)
+    panel = Curves("t", {"r": Curve(range(3), np.ones((1, 3)), Look("red"), interval=unknown)}, "x", "y")
+    assert marks_text([panel.plot()]) == ""
+
+
+@pytest.mark.parametrize("panel_of", ["cosines", "ranks"])
+def test_an_interval_wider_than_its_seeds_is_whole_within_the_axes(panel_of):
+    seeds = np.array([[0.2, 0.9], [0.4, 0.5], [0.6, 0.1]])
+    if panel_of == "ranks":
+        panel = _ranks("W", {"γ = 0.8": Curve([1, 2], 9 * seeds, Look("red"), SIZE)}, "epoch")
+    else:
+        panel, _ = rows_of((1, 2), {"training": (np.stack([seeds, seeds], axis=1), Look("red"))})
+    ax = panel.plot().ax_
+    (band,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    ends, (low, high) = band.get_paths()[0].vertices[:, 1], ax.get_ylim()
+    assert low <= ends.min() < ends.max() <= high
 
 
 @pytest.mark.parametrize(("epochs", "ticks"), [((0, 2, 4, 6), [0, 6]), ((0, 1, 50, 200), [0, 1, 10, 100])])

@@ -49,7 +49,7 @@ class Curve:
 
 @dataclass
 class Curves(BasePanel):
-    """Some lines with intervals over seeds, or each seed thin where these are few.
+    """Some lines with intervals over seeds, and with each seed thin where a point has few.
 
     Attributes
     ----------
@@ -123,7 +123,8 @@ class Curves(BasePanel):
             ax.set_xticks(*self.xticks, rotation=90 if words else 0)
 
     def _draw_curve(self, ax: Axes, name: str, curve: Curve) -> None:
-        x, look, few = np.asarray(curve.x), curve.look, len(curve.seeds) < FEW or self.each
+        x, look, known = np.asarray(curve.x), curve.look, np.isfinite(curve.seeds).sum(axis=0)
+        few = (known > 0) & ((known < FEW) | self.each)
         mean, *ends = band(curve.seeds, curve.within)
         style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}
         style |= {"markerfacecolor": "white" if look.hollow else look.colour, "linewidth": look.width}
@@ -131,10 +132,12 @@ class Curves(BasePanel):
         thin: dict[str, Any] = {"fmt": "none", "ecolor": look.colour}
         if len(curve.seeds) == 1:
             ends = [] if curve.interval is None else list(curve.interval)
-        elif few:
+        elif few.any():
             seed: dict[str, Any] = {"linestyle": "none", "marker": "."} if self.bars else {"linewidth": 0.4}
             ax.plot(x, curve.seeds.T, color=look.colour, alpha=0.6, zorder=1.5, markersize=2, **seed)
             self.marks_.add(("dots" if self.bars else "thin curves", EACH_SEED))
+            ends = [np.where(few, np.nan, end) for end in ends]
+        if not np.isfinite(ends).any():
             ends = []
         if ends and self.bars:
             ax.errorbar(x, mean, [mean - ends[0], ends[1] - mean], **thin, elinewidth=1)

@@ -131,9 +131,9 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
         for name, curve in curves.items()
     ]
     x = np.asarray(next(iter(curves.values())).x)
-    ylim = (0, 1.05 * max(float(np.nanmax(curve.seeds, initial=1.0)) for curve in curves.values()))
     told = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
-    return Curves(title, curves, xlabel, "effective rank", ylim=ylim, whole=xlabel == "epoch", numbers=told)
+    whole = xlabel == "epoch"
+    return Curves(title, curves, xlabel, "effective rank", ylim=(0, None), whole=whole, numbers=told)
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
