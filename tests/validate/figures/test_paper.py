@@ -183,6 +183,12 @@ def test_label_distributions_of_any_model_are_shown_beside_a_language_models_run
     assert "B  own, γ = 0.8" in FIGURES[8].sheet([*synthetic.several_language(), own]).rows[-1].title
 
 
+def test_sequences_are_of_a_task_with_anchors_whatever_run_comes_first():
+    run = synthetic.make_observations("emb-mlp", task=synthetic.RANGES)
+    sheet = FIGURES[2].sheet([*synthetic.several_language(), run])
+    assert [row.title[3:].split(":")[0] for row in sheet.rows] == ["range1", "range2"]
+
+
 def test_each_task_of_a_network_has_its_own_row():
     tasks = [synthetic.MEMORIES | {"vocab_size": size} for size in (80, 90)]
     runs = [synthetic.make_observations("emb-mlp", task=task) for task in tasks]

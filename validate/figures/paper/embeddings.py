@@ -148,12 +148,12 @@ def _memory_anchors(setting: Setting) -> str:
     tokens: Tokens = setting.task.memory_anchors
     if len(tokens) < 2:
         return ""
-    predicted = off_diagonal(embedding.predictions(setting, tokens)[UNIFORM][0]).mean()
+    predicted = seeds_text([off_diagonal(embedding.predictions(setting, tokens)[UNIFORM][0]).mean()])
     seen = []
     for epoch in runs.shown_epochs(setting):
         means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
         seen.append(f"{seeds_text(means, COSINE)} at epoch {epoch}")
-    return f"Mean cosine of memory anchors: P^s − u predicts {predicted:.3f}; observed {', '.join(seen)}."
+    return f"Mean cosine of memory anchors: P^s − u predicts {predicted}; observed {', '.join(seen)}."
 
 
 def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[BasePanel]:

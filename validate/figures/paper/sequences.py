@@ -33,8 +33,9 @@ EARLY_ACCURACY = 0.3
 
 @paper_figure(2, "Sequences of the task")
 def examples(observations: Sequence[Observations]) -> Sheet:
-    """Draw sequences of each mapping with their labels, from the paper's task or that of the first run."""
-    task = observations[0].task if observations else Task.paper()
+    """Draw sequences of each mapping with their labels, from the paper's task or the first of the runs."""
+    known = [o for o in observations if isinstance(o.config.task, Task)] or observations
+    task = known[0].task if known else Task.paper()
     rng = np.random.default_rng(SEED)
     tables = draw_tables(task, rng)
     rows = []
@@ -53,9 +54,9 @@ def examples(observations: Sequence[Observations]) -> Sheet:
         panel = ExampleSequences("", population.sequences, positions, labels, *kind)
         title = f"{letter(index)}  {mapping.name}: {mapping.rule.description}"
         rows.append(PanelRow(title, [panel], height=2.1))
-    whose = "of the runs" if observations else "of the paper"
+    whose = "first task of the runs" if observations else "task of the paper"
     caption = "Sequences of each mapping with their labels; tokens coloured by kind."
-    about = f"Drawn from the task {whose} with seed {SEED}; no model, γ or epoch: nothing is trained"
+    about = f"Drawn from the {whose} with seed {SEED}; no model, γ or epoch: nothing is trained"
     return Sheet("fig02_sequences", caption, about, rows)
 
 
