@@ -201,3 +201,5 @@ def test_the_picture_shows_what_the_verdict_is_about(small, large):
         expected = np.column_stack([off_diagonal(predicted), off_diagonal(mean)])[chosen]
         np.testing.assert_allclose(points.get_offsets(), expected)
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in (*maps, scatter))
+    assert "Of all pairs at γ = 0.8: " in sheet.caption
+    assert " | γ = 0.8; within memory: Pearson" in sheet.summary()[-1]

@@ -30,7 +30,7 @@ from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, 
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
-_MOST_SHOWN = 3
+_IN_A_ROW = 3
 KINDS = dict(zip(PAIRS, (MEMORY, REASONING, Look(PALETTE[2], "o")), strict=True))
 """The looks of the pairs of anchors by the kind of both."""
 Point = tuple[str, str, str, int, Estimate]
@@ -101,7 +101,8 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
         "predicted cosine",
         "observed cosine",
         (-1.05, 1.05),
-        numbers="; ".join(
+        numbers=f"{first}; "
+        + "; ".join(
             f"{a.pairs}: Pearson {a.pearson.brief}, slope {a.slope.brief}, same sign {a.sign.brief}, "
             f"RMSE {a.rmse.brief}, {a.words}"
             for a in found
@@ -111,7 +112,8 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     title = "All anchors: predicted, observed early, and every pair against its prediction"
     caption = (
         "Cosine similarity of all anchors, predicted from the label distributions alone and observed early "
-        f"in training, and every pair of anchors; on the line a prediction is perfect. Of all pairs: {words}."
+        "in training, and every pair of anchors; on the line a prediction is perfect. "
+        f"Of all pairs at {first}: {words}."
     )
     return Sheet(name, caption, about(shown), [PanelRow(title, panels, BAR, 2.3)])
 
@@ -143,14 +145,10 @@ def draw_label_distributions(setting: Setting) -> Sheet:
 
 
 def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Sheet]:
-    """Draw each group's cosine matrices, predicted and observed, at some epochs.
-
-    Of more than three settings only the first and the last are shown.
-    """
-    shown = list(settings) if len(settings) <= _MOST_SHOWN else [settings[0], settings[-1]]
+    """Draw each setting's and group's cosine matrices, predicted and observed, at some epochs."""
     found: list[Sheet] = []
-    labels = file_parts(setting.label for setting in shown)
-    for setting in reversed(shown):
+    labels = file_parts(setting.label for setting in settings)
+    for setting in reversed(settings):
         names = file_parts(groups_of(setting.task))
         for group, tokens in groups_of(setting.task).items():
             observed = [_observed(setting, tokens, epoch) for epoch in epochs if epoch in setting.epochs()]
@@ -230,8 +228,8 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
 
 
 def _in_rows(panels: Sequence[BasePanel], **options: Any) -> list[PanelRow]:
-    starts = range(0, len(panels), _MOST_SHOWN)
-    return [PanelRow("", panels[i : i + _MOST_SHOWN], **options) for i in starts]
+    starts = range(0, len(panels), _IN_A_ROW)
+    return [PanelRow("", panels[i : i + _IN_A_ROW], **options) for i in starts]
 
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:
