@@ -12,7 +12,7 @@ What the ledger says of it, over all settings and not of these runs alone:
 .. claims-of-figure:: 13
 
 ``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept; a row D, of other runs, follows where these have more γ.
+order) of which runs at γ = 0.3 and 0.8 are kept; D, of other runs, stands beside C where these have more γ.
 Which studies it shows, and the commands that train the runs again, stand below.
 """
 
