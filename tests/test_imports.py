@@ -78,6 +78,7 @@ NO_ARGUMENTS = {
     "FILE",
     "import",
     "observable",
+    "holds",
 }
 
 

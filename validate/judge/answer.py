@@ -212,8 +212,8 @@ def _judge(
         if not share >= HALF:
             if reason := _unfit(setting):
                 return "undecided", f"{NO_RUN}: {reason}"
-            told = min(share, HALF - 0.01)  # Not rounded up to what is needed.
-            needed = f"{told:z.2f} of the way from guessing to all right, where {HALF:g} is needed"
+            seen = min(share, HALF - 0.01)  # Not rounded up to what is needed.
+            needed = f"{seen:z.2f} of the way from guessing to all right, where {HALF:g} is needed"
             return "censored", f"the runs at {rate} have learned too little: {needed}; {LONGER}"
         if setting is small and not (motion := min(map(moved, small.runs))) >= MOVED:
             needed = f"by {min(motion, MOVED - 0.01):.2f}, where {MOVED:g} is needed"
