@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,6 +105,11 @@ class Curves(BasePanel):
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
+            # Beyond data, which may fill a small part of the axis, an open end leaves a twentieth of it all.
+            low, high = (ax.dataLim.intervaly[i] if end is None else end for i, end in enumerate(self.ylim))
+            if 0 < (margin := 0.05 * (high - low)) < math.inf:
+                open_low, open_high = (end is None for end in self.ylim)
+                ax.set_ylim(low - margin * open_low, high + margin * open_high)
         # Of a run that has only begun there is 0 alone, which no logarithm shows.
         if self.xscale == "symlog" and any(np.any(c.x) for c in self.curves.values()):
             every = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
