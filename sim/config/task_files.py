@@ -97,6 +97,8 @@ def read_description(file: Path | str) -> dict[str, Any]:
     which is returned as ``{"task": table}``. A file that is none of these, or two at once, is refused.
     """
     path = Path(file)
+    if str(file) in PRESETS and not is_file(path):
+        raise InputError("file", str(file), "the name of a task, not a file", f"give it as --task {file}")
     if path.suffix == ".json":
         return _description_of_run(path)
     data = load_toml(path)

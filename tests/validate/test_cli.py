@@ -132,6 +132,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("trian", ["command", "'train'"]),
         ("predict nowhere.toml", ["nowhere.toml", "check"]),
         ("predict", ["TASK.toml", "--task"]),
+        ("train emb-mlp", ["--task emb-mlp"]),
         ("predict paper --scatter", ["scatter", "add --curves"]),
         ("predict emb-mlp --curves --lr -1", ["learning_rate", "greater than 0"]),
         ("train --model.kind tranformer", ["model.kind", "'transformer'"]),
