@@ -112,6 +112,10 @@ class Outcome(Shown):
         return Mean.of(numbers, self._variance(numbers), self.prior)
 
     @cached_property
+    def _means(self) -> list[Mean | Proportion]:
+        return [self._mean(own) for own in self.ends]
+
+    @cached_property
     def estimate(self) -> Estimate:
         """The mean over seeds that have a value, with its interval, cut to what the endpoint can be.
 
@@ -121,16 +125,15 @@ class Outcome(Shown):
         n = len(self.numbers)
         if not n:
             return Estimate(math.nan, None, None, 0)
-        means = [self._mean(own) for own in self.ends]
-        low, high = (mean.value for mean in means)
+        low, high = (mean.value for mean in self._means)
         middle = math.isnan(self.condition.threshold) and math.isfinite(high - low)
-        value = (low + high) / 2 if middle else self._mean(self.numbers).value
+        value = (low + high) / 2 if middle else self._means[self.ends.index(self.numbers)].value
         value = value if math.isfinite(value) else math.nan
         if self.level is None or not self.defined:
             return Estimate(value, None, None, n)
         below, above = (
             (mean.value, mean.value) if math.isinf(mean.value) else mean.interval(self.level)
-            for mean in means
+            for mean in self._means
         )
         if below is None or above is None:
             return Estimate(value, None, None, n)
@@ -165,7 +168,7 @@ class Outcome(Shown):
             return Decision("not tested" if self.missing else "shown")
         if not self.defined:
             return Decision("undefined")
-        low, high = (self._mean(own) for own in self.ends)
+        low, high = self._means
         found = self._decide(low), self._decide(high)
         around = low.value < c.threshold < high.value and c.relation == "within"
         if found[0].state != found[1].state or (around and found[0].state == "fails"):
