@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from printing import CommandLine
@@ -119,11 +120,11 @@ def score_rows(courses: dict[str, list[Kept]]) -> Iterable[list[str]]:
             ]
             measures = {explained: SKILL, one_sided: SHARE, best_guess: SKILL}
             cells = [
-                over_seeds([measure(times) for times in seeds], within)
+                str(over_seeds([measure(times) for times in seeds], within))
                 for measure, within in measures.items()
             ]
-            cells.insert(1, over_seeds(times_by_other_seed(list(runs.values())), SKILL))
-            yield [f"`{study}`", name, *map(str, cells)]
+            cells.insert(1, f"{fmean(times_by_other_seed(list(runs.values()))):.3f}")
+            yield [f"`{study}`", name, *cells]
 
 
 def matched_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> Iterable[list[str]]:

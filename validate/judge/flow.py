@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,9 @@ ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", 
 class Aligned(Record):
     """How one predictor does on all pairs of anchors at one training accuracy, over seeds.
 
-    ``slope`` is that of observed over predicted cosine; ``seconds`` is the processor time of the prediction:
-    of the flow for all levels together, of another seed's run up to this level.
+    ``slope`` is that of observed over predicted cosine. ``seconds`` is what the prediction took: the flow's
+    processor time for all levels together, or the wall time of another seed's run up to this level. Of such
+    predictions two have a run in common, so that their mean has no interval.
     """
 
     level: float
@@ -141,8 +142,7 @@ def aligned(setting: Setting) -> list[Level]:
     ``snapshots_at_levels``.
     """
     runs, tokens, name = setting.runs, setting.task.anchors, FLOWS[setting.config.training.optimizer]
-    levels = snapshots_at_levels(setting).items()
-    known = {level: list(zip(runs, epochs, strict=True)) for level, epochs in levels}
+    known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
     wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
     matrices, seconds = flow_cosines(setting.config, wanted)
     found = []
@@ -161,6 +161,8 @@ def aligned(setting: Setting) -> list[Level]:
         for predictor, cosines in predicted.items():
             pearson, rmse = agreement(cosines, observed, "pearson", "rmse")
             slopes = over_seeds([slope(p, o) for p, o in zip(cosines, observed, strict=True)])
-            rows.append(Aligned(level, predictor, pearson, slopes, rmse, cost[predictor]))
+            ends: dict[str, Any] = {"low": None, "high": None} if predictor == SEED else {}
+            estimates = (replace(e, **ends) for e in (pearson, slopes, rmse))
+            rows.append(Aligned(level, predictor, *estimates, cost[predictor]))
         found.append(Level(level, observed, predicted, rows))
     return found
