@@ -81,6 +81,17 @@ def test_a_guess_has_not_seen_its_own_setting_and_explains_everything_if_it_is_r
     assert INVERSE.explained(linear) < 0.9
 
 
+def test_another_seed_takes_three_of_them(monkeypatch):
+    """One seed would be its own prediction, and two are one pair of runs."""
+    of_seeds = ([1, 2, 3], [1, 2, 4], [1, 2, 6])
+    made: list[Any] = [[[time(x, 0.0, rate=rate) for rate, x in enumerate(own)]] for own in of_seeds]
+    monkeypatch.setattr(learning_times, "times_of", lambda run, _: run)
+    found = learning_times.times_by_other_seed(made)
+    assert found == [r_squared([1, 2, x], [1, 2, y]) for x, y in ((3, 4), (4, 6), (6, 3))]
+    for n in (0, 1, 2):
+        assert np.isnan(learning_times.times_by_other_seed(made[:n])).all()
+
+
 def test_matched_accuracy_is_read_from_the_prediction():
     prediction = kept({"memory": 300, "reasoning train": 400, "reasoning test": 1000})
     observed = run(0.8, 0, {"mem": ramp(1), "rsn_train": ramp(4), "rsn_test": ramp(4.2)})

@@ -157,14 +157,15 @@ def times_score(seed: Seed, score: str) -> float:
 
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
-    """Return R² of each seed's log times where the next seed's runs are the prediction."""
+    """Return R² of each seed's log times, predicted by the next seed's; NaN for fewer than three seeds."""
     times = [[time for run in own for time in times_of(run, load_predictions())] for own in runs]
     seen = [{(t.setting, t.part): t.observed for t in own} for own in times]
     found = []
     for own, other in zip(seen, [*seen[1:], *seen[:1]], strict=True):
         both = [k for k, time in own.items() if math.isfinite(time) and math.isfinite(other.get(k, math.inf))]
         found.append(r_squared([own[k] for k in both], [other[k] for k in both]))
-    return found
+    # One seed is its own next one, and two are one pair.
+    return found if len(runs) > 2 else [math.nan] * len(runs)
 
 
 def matched_off(run: Observations, predictions: Sequence[Kept] | None = None) -> float:
