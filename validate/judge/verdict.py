@@ -19,7 +19,7 @@ from theory.checked import checked
 from theory.display import Shown
 from validate.judge.condition import SETTINGS, Claim, Condition, Needs
 from validate.judge.outcome import OUTCOMES, Find, MissingRunsError, Outcome
-from validate.judge.stats import NO_PRIOR, fit_prior, holm
+from validate.judge.stats import LEVEL, NO_PRIOR, fit_prior, holm
 from validate.observe import NotObservedError
 from validate.observe.bounds import minus
 from validate.terminal.progress import track
@@ -59,8 +59,7 @@ class Finding(Shown):
         if states == {"holds"}:
             return "holds"
         # One computed number, of p = 0, is sure without a look.
-        tests = self.adjusted(setting)
-        sure = {o.state for o, p in tests if p == 0 or (o.level is not None and p < o.level)}
+        sure = {o.state for o, p in self.adjusted(setting) if p == 0 or (o.level is not None and p < o.level)}
         if sure & {"holds", "fails"}:
             return "partly" if "holds" in sure else "fails"
         return "censored" if states - {"holds", "fails"} == {"censored"} else "undecided"
@@ -155,10 +154,9 @@ def benjamini_hochberg(findings: Sequence[Finding]) -> list[dict[str, float]]:
     from scipy.stats import false_discovery_control
 
     primaries = {(i, s): f.endpoints(s)[0] for i, f in enumerate(findings) for s in f.settings}
-    # A number that is computed has no error to control.
-    known = {
-        key: o.p_value for key, o in primaries.items() if o.condition.needs and not math.isnan(o.p_value)
-    }
-    adjusted = false_discovery_control([*known.values()]).tolist() if known else []
-    q = dict(zip(known, adjusted, strict=True))
+    # A computed number has no error to control; the p-value of a look is scaled to the usual level.
+    tested = {k: o for k, o in primaries.items() if o.condition.needs and not math.isnan(o.p_value)}
+    p_values = [min(1.0, o.p_value * (LEVEL / (o.level or LEVEL))) for o in tested.values()]
+    adjusted = false_discovery_control(p_values).tolist() if tested else []
+    q = dict(zip(tested, adjusted, strict=True))
     return [{s: q[i, s] for s in f.settings if (i, s) in q} for i, f in enumerate(findings)]

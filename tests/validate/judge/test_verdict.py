@@ -259,6 +259,11 @@ def test_false_discoveries_are_controlled_over_the_primary_endpoints_that_runs_t
     *found, of_computed = benjamini_hochberg([*findings, computed])
     assert [q[""] for q in found] == pytest.approx(stats.false_discovery_control(p))
     assert of_computed == {}
+    # What a look leaves undecided at its own level is not decided at 5 % either.
+    look = judged(condition([1.0, 1.9, 0.4, 0.8], setting="printed"))
+    p_value = look.endpoints("printed")[0].p_value
+    assert (look.verdict, 0.0164 < p_value < 0.05) == ("undecided", True)
+    assert benjamini_hochberg([look]) == [{"printed": pytest.approx(p_value * 0.05 / 0.0164)}]
 
 
 def test_the_interim_look_and_the_last_one_spend_five_per_cent_together():
