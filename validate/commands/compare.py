@@ -85,11 +85,11 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
         tell(str(answer))
         if rows := [row[:-1] for row in answer.rows()]:
             print_table("the verdict's conditions", CONDITIONS_HEADER[:-1], rows)
-        if answer.small is not None and (ranked := ranking(answer.small)):
-            title = f"predictors at γ = {answer.small.init_rate:g}, {early_text(answer.small)}, all anchors"
+        if (small := answer.small) is not None and (ranked := ranking(small)):
+            title = f"predictors at γ = {small.init_rate:g}, {early_text(small)}, all anchors, mean [95 %]"
             print_table(title, RANKED_HEADER, [r.cells() for r in ranked])
     for label, aligned in report.aligned.items():
-        title = f"at equal training accuracy, {label}, all anchors"
+        title = f"at equal training accuracy, {label}, all anchors, mean [95 %]"
         print_table(title, ALIGNED_HEADER, [row.cells() for row in aligned])
     for setting in report.settings if verbose else ():
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"

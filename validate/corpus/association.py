@@ -25,7 +25,7 @@ FEWEST = 10
 """Tokens that an interval needs."""
 MEASURES = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
 NOTES = (
-    "Pearson, Spearman: over all pairs of tokens, with 95 % intervals (jackknife over tokens)",
+    "Pearson, Spearman: over all pairs of tokens; every interval: 95 % (jackknife over tokens)",
     "control: Pearson's correlation of the prediction from shuffled text",
     "gain: Pearson's correlation above the control's",
     "mean, observed: the mean cosine predicted and observed",
