@@ -73,7 +73,7 @@ class Prediction(Shown):
             The sequences drawn for each token whose label distribution has to be sampled, at least 40;
             rounded up to a multiple of 20.
         seed : int, optional
-            Of the draws, 0 or more.
+            Seed of the draws, 0 or more.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Prediction(Shown):
         return found + lost
 
     def order_notes(self) -> list[str]:
-        """Return a sentence for each rule that a model which sums what it reads cannot fit."""
+        """Return a sentence for each rule that a sum of embeddings cannot fit."""
         ceilings = {m.name: rule_ceiling(self.task, m) for m in self.task.mappings}
         # A drawn sample with noise can be fitted by heart, however little of the rule an Emb-MLP sees.
         noise = self.task.n_noise > 0

@@ -30,7 +30,7 @@ class CorpusSource(Section):
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
     sha256: Several[Digest] = ()
-    """The files' checksums, in order: others are refused. None if empty."""
+    """The files' checksums, in order, or none; a file with another one is refused."""
 
     @model_validator(mode="after")
     def _a_checksum_each(self) -> CorpusSource:

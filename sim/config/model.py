@@ -33,7 +33,7 @@ class EmbMLPConfig(ModelSection):
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["emb-mlp"] = tagged("paper", "emb-mlp")
-    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
+    """The kind of model; each has keys of its own: --model.kind KIND --help."""
     d_m: Width = tagged("paper", 200)
     """Embedding width."""
     d_f: Width = tagged("paper", 512)
@@ -65,7 +65,7 @@ class OneLayerConfig(ModelSection):
     loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["one-layer"] = tagged("paper", "one-layer")
-    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
+    """The kind of model; each has keys of its own: --model.kind KIND --help."""
     d_f: Width = tagged("chosen", 512)
     """Hidden width; the paper does not train this model, so sizes are its Transformer's."""
     d_k: Width = tagged("chosen", 64)
@@ -88,7 +88,7 @@ class TransformerConfig(ModelSection):
     embedding: ClassVar[str] = "W_E"
 
     kind: Literal["transformer"] = tagged("paper", "transformer")
-    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
+    """The kind of model; each has keys of its own: --model.kind KIND --help."""
     n_layers: int = tagged("paper", 2, ge=1, le=1000)
     """Layers."""
     n_heads: int = tagged("paper", 1, ge=1, le=10_000)
@@ -113,7 +113,7 @@ class TransformerConfig(ModelSection):
     read_out_bias: bool = tagged("chosen", False)
     """Whether the read-out has a bias, whatever the other maps have."""
     bias_scale: float = tagged("chosen", 0.0, ge=0, le=1000)
-    """Biases of linear maps start uniform within ± this / √fan-in: 0 at zero, 1 as torch's default."""
+    """Biases of linear maps start uniform within ± this / √fan-in: 0 for zero, 1 as torch does."""
     scale_residual: bool = tagged("chosen", False)
     """Divide the initial W_O and W_out, which write to the residual stream, by √(2 n_layers)."""
     positions: Positions = tagged("paper", "learned")
@@ -141,7 +141,7 @@ class TransformerConfig(ModelSection):
 class GPT2Config(ModelSection):
     """GPT-2: pre-norm, tied read-out, GELU (tanh form), learned positions, biases, next-token loss.
 
-    The sizes are for two cores; those of the paper's GPT-2 are 12 layers of 12 heads at d_m = 768.
+    The sizes are for two cores; the paper's GPT-2 has 12 layers of 12 heads and d_m = 768.
     """
 
     implementation: ClassVar[str] = "sim.models.gpt2:GPT2"
@@ -153,7 +153,7 @@ class GPT2Config(ModelSection):
     loss: ClassVar[Loss] = "next-token"
 
     kind: Literal["gpt2"] = tagged("paper", "gpt2")
-    """emb-mlp, one-layer, transformer or gpt2; each has keys of its own: see --model.kind KIND --help."""
+    """The kind of model; each has keys of its own: --model.kind KIND --help."""
     n_layers: int = tagged("chosen", 2, ge=1, le=1000)
     """Layers."""
     n_heads: int = tagged("chosen", 4, ge=1, le=10_000)

@@ -63,7 +63,7 @@ class TrainingConfig(Section):
     """How a run is trained."""
 
     epochs: Count = tagged("chosen", 100)
-    """Passes over the training set (the paper's length is 1000)."""
+    """Passes over the training set; the paper has 1000, and 200 for GPT-2."""
     patience: float = tagged("chosen", 0.0, ge=0, le=100)
     """End the run once Σ learning rate has doubled this many times since a training set was last fitted
     (accuracy 0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
@@ -72,7 +72,7 @@ class TrainingConfig(Section):
     optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
     """The update rule."""
     learning_rate: float = tagged("chosen", 1e-4, gt=0)
-    """Step size; the presets ``paper``, ``paper-emb-mlp`` and ``paper-gpt2`` have the printed ones."""
+    """Step size; the presets paper, paper-emb-mlp and paper-gpt2 have the printed ones."""
     schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
     """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
     schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
@@ -171,7 +171,7 @@ class Settings(Section):
 
 
 class RunConfig(Settings):
-    """Several runs that differ in γ and seed: what ``anchorflow train`` reads."""
+    """Several runs that differ in γ and seed, as ``anchorflow train`` reads them."""
 
     init_rates: Several[Rate] = tagged("paper", (0.8,), min_length=1, max_length=10_000)
     """γ: every matrix starts with standard deviation fan_in^-γ."""
@@ -255,7 +255,7 @@ def make_run_config(data: dict[str, Any]) -> RunConfig:
     ----------
     data : dict
         The keys of ``RunConfig``: ``init_rates``, ``seeds``, ``task``, and the sections ``model``, ``data``
-        and ``training`` as dictionaries; what is left out has its default. Unknown keys are refused by name.
+        and ``training`` as dictionaries; the rest have their defaults. Unknown keys are refused by name.
     """
     return RunConfig(**_with_text_keys(data))
 

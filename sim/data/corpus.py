@@ -93,7 +93,7 @@ class Corpus:
 
     @checked
     def most_frequent(self, n: Size) -> list[int]:
-        """Return up to n tokens by falling frequency, without ``<other>`` and what never occurs."""
+        """Return up to n tokens by falling frequency, without ``<other>`` and those that never occur."""
         order = np.argsort(-self.counts, kind="stable")
         return list(islice((int(i) for i in order if self.counts[i] and self.words[i] != OTHER), n))
 
@@ -134,7 +134,7 @@ def build_corpus(
         A JSON file of the library ``tokenizers`` of Hugging Face, whose whole vocabulary is kept. By default
         the tokens are words in lower case and marks, numbered by falling frequency.
     vocabulary : int, optional
-        Keep the most frequent tokens alone; others become ``<other>``.
+        Keep this many of the most frequent tokens; the others become ``<other>``.
     context : int, optional
         Cut documents into pieces of at most this many tokens.
     """

@@ -35,7 +35,7 @@ _MARGIN = 1.1
 
 @dataclass(frozen=True)
 class RouteReport:
-    """What was measured on this machine, and what was chosen."""
+    """The speed and error of each route on this machine, and the choice."""
 
     route: Route
     gflops: dict[str, float]

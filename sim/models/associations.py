@@ -26,7 +26,7 @@ class AssociationModel:
     attention: Tensor
     """W_l, shape (n_layers, V, V)."""
     position: Tensor
-    """p_l, shape (n_layers, T): what is added to the logit of a position r places back is its entry r."""
+    """p_l, shape (n_layers, T): entry r is added to the logit of a position r places back."""
 
     def loss(self, tokens: Tensor) -> Tensor:
         """Return the next-token loss averaged over all positions, tokens of shape (n, T + 1)."""

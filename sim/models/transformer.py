@@ -79,7 +79,7 @@ def forward_cache(
     dict of Tensor
         For each layer l: "l.input" (M, B, L, d_m); "l.attention_logits", −∞ where the mask forbids, and
         "l.attention" (M, B, H, L, L); "l.attention_out" (M, B, L, d_m); "l.hidden" (M, B, L, d_f), behind
-        σ. Besides "output" (M, B, L, d_m), what the last layer gives, and "logits" (M, B, L, d).
+        σ. Besides these, "output" (M, B, L, d_m) of the last layer, and "logits" (M, B, L, d).
     """
     check_inputs(parameters, tokens, model)
     found: dict[str, Tensor] = {}

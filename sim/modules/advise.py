@@ -52,11 +52,11 @@ class Advice(Shown):
     rate : float
         γ.
     n_parameters : int
-        Tied ones once.
+        Tied ones count once.
     scales : tuple of Scale
     norms : tuple of (str, float, float, float)
-        Of each kind of norm its name, its ε, by which share ε shortens its output behind the embedding, and
-        the ε that takes 1 %.
+        The name of each kind of norm, its ε, the share by which ε shortens its output after the embedding,
+        and the ε that shortens it by 1 %.
     notes : tuple of str
         What γ and muP say of width, and the regime to expect, with the evidence.
     code : str

@@ -30,7 +30,7 @@ class TensorInit:
     """As in ``Role``."""
     shape: tuple[int, ...]
     fan_in: int | None
-    """The number that γ is the exponent of."""
+    """d_in in the standard deviation d_in^-γ."""
     how: str
     """drawn, uniform, constant or kept."""
     std: float | None
@@ -99,9 +99,9 @@ def initialise_(
     r"""Draw every matrix of a module from N(0, d_in^-2γ), in place (Section 2.4).
 
     Recognised are Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent layers and
-    MultiheadAttention of torch, whose packed projections have the fan-in of one, and GPT-2's Conv1D of
-    Hugging Face. A tensor with several names is drawn once, an embedding that is also the read-out as an
-    embedding. Each tensor has a generator of its own, named after it.
+    MultiheadAttention of torch, whose packed projections have the fan-in of one, and Conv1D, routers and
+    fused experts of Hugging Face. A tensor with several names is drawn once, as an embedding if one of them
+    is. Each tensor has a generator of its own, named after it.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def runs_inside(folder: Path, *levels: int) -> list[Path]:
 
 @dataclass(frozen=True)
 class RunFolder(Manifest):
-    """A run folder: what is written into it is listed, what is read from it is verified."""
+    """A run folder, which lists the files written into it and verifies those read from it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", as_path("path", self.path))  # A string works as well.

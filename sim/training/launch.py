@@ -56,7 +56,7 @@ def train(
     report : callable, optional
         Called after every epoch of every member.
     **options
-        The fields of an ``Execution`` as keywords: device, kernels, workers, resume, overwrite.
+        The fields of an ``Execution`` as keywords.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class CorpusGeometry(Shown):
     predictor : str
     cosine : SampledValue of shape (n, n)
         NaN where a token occurs in fewer than two documents, or no signal is left above the noise. Estimates
-        beyond ±1 are cut to it; standard errors are those of the estimates before.
+        beyond ±1 are cut to ±1, but not their standard errors.
     mean_cosine : SampledValue of shape ()
         The mean over all pairs of different tokens whose cosine is defined; its error is as above.
     growth : SampledValue of shape (n,)
@@ -74,7 +74,7 @@ class CorpusGeometry(Shown):
         r"""The time in which each embedding moves by its initial norm, shape (n,).
 
         With :math:`w_s(t) = w_s(0) + t D_s W`, W isotropic and :math:`|w_s(0)|` equal for all tokens, that
-        time is proportional to 1/‖D_s‖; the unit is that of the first of these tokens.
+        time is proportional to 1/‖D_s‖; the unit is the time of the first to depart.
         """
         return _inverse(np.nanmax(self.growth.value, initial=0.0), self.growth.value)
 
@@ -173,13 +173,13 @@ def nearest_tokens(
         As in ``corpus_geometry``; sequences that can be read twice.
     token : int
     candidates : array_like of int
-        Those of them whose cosine is defined are ranked; the token itself is passed over.
+        Ranked where their cosine is defined; the token itself is passed over.
     n : int, optional
 
     Returns
     -------
     CorpusGeometry
-        Of the token, which is first, and its neighbours by falling cosine.
+        The token first, then its neighbours by falling cosine.
     """
     check_repeatable(sequences)
     (wanted,) = check_tokens("token", token, vocab_size)

@@ -48,7 +48,7 @@ def bigram_operator(counts: CorpusCounts) -> LinearOperator:
 def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     """Return the context map Φ̄ of Im et al., shape (V, V): Φ with its columns centred.
 
-    Its transpose is what averaged attention makes of C: row s is E c_{k,s} (y_k − u).
+    Under averaged attention its transpose stands for C: row s is E c_{k,s} (y_k − u).
 
     Parameters
     ----------

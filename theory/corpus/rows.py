@@ -70,8 +70,8 @@ def corpus_gram(
 ) -> Float64[FloatArray, "n n"]:
     """Return the inner products of some tokens' rows from the uncorrected counts, shape (n, n).
 
-    The diagonal is 0 where a token has no row. Nothing is corrected for sampling: this is what a model that
-    trains on this very corpus sees.
+    The diagonal is 0 where a token has no row. Nothing is corrected for sampling: a model that
+    trains on this very corpus sees these numbers.
 
     Parameters
     ----------

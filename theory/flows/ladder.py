@@ -59,7 +59,7 @@ def frozen_flow(
     ----------
     C : array_like, shape (d, d)
         The token-label matrix, row s being r_s (P^s − u): ``expected_token_label_matrix`` of a task,
-        ``token_label_matrix`` of a sample or that of a ``CountPopulation``.
+        ``token_label_matrix`` of a sample or of a ``CountPopulation``.
     initial : EmbMLPParameters
         The matrices at t = 0.
     times : array_like, shape (n_times,)
@@ -203,8 +203,8 @@ def linearised_flow(
     C, initial, times, weight_decay, solver, keep, population, activation
         As in ``coupled_flow``.
     S : array_like, shape (d, d)
-        E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample or that of a
-        ``CountPopulation``; from the same distribution as C.
+        E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample, or
+        ``CountPopulation.cooccurrence``; from the same distribution as C.
     """
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     checked_times = check_times(times)

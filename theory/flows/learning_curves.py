@@ -140,8 +140,8 @@ def predict_learning(
     growth : float, optional
         Curves are recorded, and the scatter is drawn anew, at steps that grow by this factor.
     tolerance : float, optional
-        Of one step of the integrator, and of one interval over which Adam's second moment and the divisor of
-        clipping are frozen; relative to the root mean square of each matrix.
+        Error of a step of the integrator, and of an interval over which Adam's second moment and the divisor
+        of clipping are frozen; relative to the root mean square of each matrix.
     scatter : bool, optional
         Whether the weights scatter about their mean, as batches make them; else the curves are those of the
         mean course.

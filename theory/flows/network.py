@@ -101,7 +101,7 @@ class EmbMLPParameters(Shown):
     ) -> EmbMLPParameters:
         r"""Draw the matrices at initialisation rate γ (Section 2.4): N(0, (fan-in)^{-2γ}) entries.
 
-        The fan-in of the embedding is taken as d_m, that of W1 is d_m and that of W2 is d_f.
+        The fan-in is d_m for W_emb and W1, and d_f for W2.
 
         Parameters
         ----------

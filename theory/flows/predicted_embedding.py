@@ -37,7 +37,7 @@ class PredictedEmbedding:
         After how many steps, in parts of one where an accuracy was asked for; infinite where it is never
         reached.
     accuracy : ndarray, shape (n,)
-        Of the data set, at these points.
+        The data set's accuracy at these points.
     W_emb : ndarray, shape (n, d, d_m)
         NaN where the point is never reached.
     data_set : str
@@ -81,7 +81,7 @@ def predicted_embedding(
     steps : sequence of int, optional
         Increasing numbers of steps to use in place of the accuracies.
     data_set : str, optional
-        Whose accuracy: by default what a rule trains on, or a table in a task without rules.
+        The data set whose accuracy counts: by default a rule's training set, or a table if there is no rule.
     max_epochs : int, optional
         Where to stop if an accuracy is not reached.
     seed : int, optional

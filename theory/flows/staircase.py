@@ -102,7 +102,7 @@ def saddle_staircase(
 ) -> Staircase:
     r"""Predict the escapes of rung 3 in the limit of small initialisation, saddle by saddle.
 
-    Its cost hardly depends on the scale of the start, while that of ``linearised_flow`` grows as it falls.
+    Its cost hardly depends on the scale of the start; ``linearised_flow`` costs more for smaller ones.
     For the limit itself give ``initial.scaled(factor)`` with a small factor and multiply the times by it.
 
     Parameters

@@ -144,7 +144,7 @@ def count_sample(
 ) -> CountPopulation:
     """Return a data set reduced to its distinct token counts.
 
-    Parameters are those of ``token_label_counts``.
+    Parameters as in ``token_label_counts``.
     """
     tokens, targets = check_sample(sequences, labels, vocab_size)
     distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)

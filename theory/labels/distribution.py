@@ -104,7 +104,7 @@ def token_ratio(
 ) -> float | Fraction:
     r"""Return r_s, the expected number of occurrences of s in a sequence, with multiplicity (Prop. 1).
 
-    The ratios of all tokens sum to L. Parameters are those of ``label_distribution``.
+    The ratios of all tokens sum to L. Parameters as in ``label_distribution``.
     """
     check_tokens("token", token, task.vocab_size)
     ratio = Fraction(0)

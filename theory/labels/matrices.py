@@ -124,7 +124,7 @@ def token_label_matrix(
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     r"""Return C, whose row s is :math:`r_s (P^s - 1/d)` in this sample (eq. 5; eq. 4 for finite data).
 
-    Every sequence counts as often as it holds s. Parameters and errors are those of
+    Every sequence counts as often as it holds s. Parameters and errors as in
     ``token_label_counts``. The rows sum to zero.
     """
     check_square(vocab_size, 3)
@@ -135,7 +135,7 @@ def token_label_matrix(
 def cooccurrence_matrix(
     sequences: Integer[ArrayLike, "n L"], vocab_size: Size
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
-    """Return S of a finite sample, the mean of cᵀc over sequences like those of ``token_label_counts``."""
+    """Return S of a finite sample, the mean of cᵀc; parameters as in ``token_label_counts``."""
     tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
     check_square(vocab_size, 3)
     counts = np.zeros(vocab_size**2, np.int64)

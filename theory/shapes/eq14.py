@@ -40,8 +40,8 @@ def eq14_embedding(
     Raises
     ------
     InputError
-        If a token is neither a key nor an anchor of a ``Sum``. Eq. 14 is about the token's number, which says
-        nothing of what a ``Shift`` adds.
+        If a token is neither a key nor an anchor of a ``Sum``. Eq. 14 is about the token's number, which
+        a ``Shift`` does not add.
     """
     distances, constant = _distances(task, check_tokens("tokens", tokens, task.vocab_size), d_m)
     return _shape(distances, constant, width)

@@ -147,7 +147,7 @@ def gaussian_embedding(
 
     The paper moves the axis so that μ_s = s; here the coordinate j is the label j, so that the rows can
     be compared with ``label_distribution`` and with embeddings. d_m is the vocabulary size
-    (Definition 2). ``eq14_embedding`` is what the paper plots instead, with a width of its own.
+    (Definition 2). The paper plots ``eq14_embedding`` instead, with a width of its own.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def label_distribution_embedding(
 ) -> Float64[FloatArray, "n k"]:
     r"""Return the embedding that eq. 12 approximates, :math:`C_1 (P^s - 1/d_m) W` (eq. 30-33).
 
-    Without its noise; ``W`` is that of eq. 29, I by default. Otherwise as ``gaussian_embedding``.
+    Without noise. ``W`` is the matrix of eq. 29, by default I; otherwise as ``gaussian_embedding``.
     """
     tokens = check_tokens("anchors", anchors, task.vocab_size)
     ratios = np.array([token_ratio(task, s) for s in tokens.tolist()])

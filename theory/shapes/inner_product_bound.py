@@ -41,7 +41,7 @@ class InnerProductBound:
         Proven, with the probability asked for: no pair differs by more than ``shape + noise``. Falls as
         :math:`d_m^{-\gamma} q^{-3/4}`, or :math:`d_m^{-\gamma} q^{-5/4}` for symmetric keys and shifts.
     shape_leading, noise_leading : float
-        Asymptotic, not bounds: what the two tend to as q grows,
+        Asymptotic, not bounds: the two for large q,
         :math:`C_1^2 |\kappa| / (32 \sqrt{\pi} \sigma_P)` with the excess kurtosis κ, and the same multiple
         of ‖P − N‖ with P − N to first order in skewness and kurtosis.
     """

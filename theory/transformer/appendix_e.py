@@ -58,7 +58,7 @@ class PrintedConditions(NamedTuple):
         C_m of (46), read as the largest over p: the plateau stays below l_p if (s m̃/L)(t + m̃/L) is at least
         this.
     strength : float
-        The smallest s of (47): what comes after the window falls below the first position.
+        The smallest s of (47): the positions after the window fall below the first one.
     """
 
     overlap: float

@@ -73,7 +73,7 @@ def is_cliff(
     step : float, optional
         δ: then each position up to p is at least δ above the one before, p+1..p+q equal p, and every position
         after is at least δ below p. Without it the plateau may sag halfway to the position before p (at p = 1
-        by any amount above what comes after), and what comes after lies below the first position.
+        by any amount above the positions after the window), and those lie below the first position.
     plateau_tolerance : float, optional
         How far rounding may take a logit from where it should be.
     """

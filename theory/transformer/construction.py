@@ -69,7 +69,7 @@ class Construction:
         return np.asarray(X + averages @ self.W_V)
 
     def tags(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:
-        """Return what the first attention adds along u (41)-(43), shape (n, L): zero without the mapping."""
+        """Return the tags that the first attention adds along u (41)-(43), shape (n, L): 0 for memory."""
         return self.first_attention(sequences)[..., -3]
 
     def last_row(self, sequences: Integer[ArrayLike, "n L"]) -> Float64[FloatArray, "n L"]:

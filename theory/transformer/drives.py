@@ -65,7 +65,7 @@ def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
 def last_position_share(task: Task, token: int, *, held_out: bool = False) -> float:
     """Return ρ_s, the share of the token's occurrences that stand in the last position (28); 0 if none.
 
-    1/(q(L−q)) for an anchor where nothing is held out. Parameters are those of ``last_position_ratio``.
+    1/(q(L−q)) for an anchor where nothing is held out. Parameters as in ``last_position_ratio``.
     """
     ratio = token_ratio(task, token, held_out=held_out, exact=True)
     return float(_exact_ratio(task, token, held_out) / ratio) if ratio else 0.0
@@ -128,7 +128,7 @@ def transformer_drive(
     C : array_like, shape (d, d)
         The token-label matrix, rows r_s (P^s − u).
     C_last : array_like, shape (d, d)
-        The same of the last position: ``last_position_matrix``, or ``token_label_matrix`` of a
+        Its counterpart for the last position: ``last_position_matrix``, or ``token_label_matrix`` of a
         sample's last tokens, ``sequences[:, -1:]``.
     length : int
         L.
@@ -153,7 +153,7 @@ def paper_transformer_drive(
     r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
 
     Equal to ``transformer_drive`` when every token stands in every position alike, so that C_L = C/L.
-    Parameters are those of ``transformer_drive``.
+    Parameters as in ``transformer_drive``.
     """
     every, forward, value = (np.asarray(m, dtype=np.float64) for m in (C, W_f, W_VO))
     identity = np.eye(len(forward))

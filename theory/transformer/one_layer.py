@@ -29,7 +29,7 @@ class OneLayerParameters:
     Attributes
     ----------
     W_emb : ndarray, shape (d, d)
-        Row s is the embedding w_s; as wide as the vocabulary, because its space is that of the logits.
+        Row s is the embedding w_s; as wide as the vocabulary, whose logits share its space.
     W_Q, W_K, W_V : ndarray, shape (d, d_k)
     W_O : ndarray, shape (d_k, d)
     W_f1 : ndarray, shape (d, d_f)
@@ -116,8 +116,8 @@ def lemma3_flow(
     r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
 
     With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, position j of a
-    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last position δ besides, and both what comes
-    through the attention's own logits, a term that the lemma's small initialisation removes.
+    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last position δ besides, and both a term
+    through the attention's own logits, which the lemma's small initialisation removes.
 
     Parameters
     ----------

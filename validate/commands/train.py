@@ -39,8 +39,7 @@ class Options(TrainingOptions):
     A configuration may hold preset, init_rates, seeds, task ("emb-mlp", "paper", a task file or a table)
     and the sections model, data and training. Its keys override those of the preset, and options override
     both.
-    The keys of model depend on its kind: --model.kind transformer --help and --model.kind one-layer
-    --help show those of the Transformers.
+    The keys of model depend on its kind: --model.kind KIND --help shows them.
 
     example: anchorflow train my_task.toml --out runs/mine --seeds 0 1 2
     """

@@ -106,7 +106,7 @@ def compare_embedding(
     padded : bool, optional
         Allow an embedding of more rows than there are tokens.
     seed : int, optional
-        Of the control, the draws and the jackknife's groups.
+        Seed of the control, the draws and the jackknife's groups.
     """
     if isinstance(embedding, (str, os.PathLike)):
         rows = read_embedding(embedding, tensor)

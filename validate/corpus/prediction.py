@@ -68,9 +68,9 @@ class CorpusPrediction(Shown):
     neighbours : list of CorpusGeometry
         For each word asked for, the word first and then its neighbours.
     singular_values : ndarray of float64
-        The largest of C.
+        The largest singular values of C.
     leading : list of list of str
-        For each of them, the words whose rows of C lie most along it.
+        For each of these, the words whose rows of C lie most along its vector.
     """
 
     corpus: Corpus

@@ -29,10 +29,10 @@ from validate.scales.escapes import rate_of
 class Recorder:
     """Records how well a model's embedding follows its data's prediction; see ``step`` and the callbacks.
 
-    Every record is a row of ``rows``: the step; Pearson's correlation of predicted and observed cosines by
-    predictor with its 95 % interval and its control; the mean cosine; the losses; the norm of every matrix,
-    its γ, and the effective rank of chosen ones; and the distance in γ from the start, a root mean square
-    over the matrices. Recording draws no random numbers of torch and changes nothing in the model.
+    Every record is a row of ``rows``: step and seconds; Pearson's correlation of predicted and observed
+    cosines by predictor, with its 95 % interval and its control; the mean cosine; the losses; the norm of
+    every matrix, its γ, and the effective rank of chosen ones; and the distance in γ from the start, a root
+    mean square over the matrices. Recording draws no random numbers of torch and leaves the model as it is.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Recorder:
     overwrite : bool, optional
         Replace ``out``.
     seed : int, optional
-        Of the control and the intervals.
+        Seed of the control and the intervals.
     """
 
     @checked

@@ -46,7 +46,7 @@ class EmbeddingSeries(Associations):
     points : tuple of Point
         By step.
     warnings : tuple of str
-        Revisions that are identical, and such as do not lie between their neighbours.
+        Revisions that are identical, and those that do not lie between their neighbours.
     """
 
     points: tuple[Point, ...]

@@ -144,7 +144,7 @@ def observe(run: Run) -> Observations:
 def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayLike, " n"]) -> FloatArray:
     """Return the cosine matrix of a run's embedding at an epoch, shape (n, n).
 
-    Of a run any tokens can be named, of observations anchors.
+    A run takes any tokens, observations only anchors.
     """
     chosen = check_tokens("tokens", tokens, run.task.vocab_size)
     if isinstance(run, Run):

@@ -96,7 +96,7 @@ class Observations(Shown):
 
     @property
     def seconds(self) -> float:
-        """Its share of the training time; what is recorded is that of all runs trained together."""
+        """Its share of the recorded training time, which covers all runs trained together."""
         together = self.provenance.get("trained_with", [])
         return float(self.provenance["wall_seconds"]) / max(1, len(together))
 

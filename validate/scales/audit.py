@@ -47,7 +47,7 @@ class Audit(Shown):
         Every matrix and embedding whose fan-in is known, with 95 % intervals that hold together.
     norms : tuple of NormLoss
     escapes : tuple of Escape
-        What does not have the rate, each with what it is and where it may come from.
+        Every deviation, with its kind and likely origin.
     unknown : tuple of str
         What this audit cannot tell.
     """
@@ -116,7 +116,7 @@ def audit(
 ) -> Audit:
     """Return the initialisation rate of each matrix of a module, and everything that deviates from it.
 
-    The module is not changed. It should be as it starts: what training did to it looks like another scale.
+    The module is not changed. Audit it before training, which changes scales too.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def audit(
     rate : float, optional
         The γ that every matrix is meant to have; the median over the matrices by default.
     inputs : optional
-        What to run the module on, to see what its norms see: an argument, a tuple of them, or a dict.
+        The arguments of a forward pass, which shows what the norms read: one, a tuple, or a dict.
     fan_in : mapping from str to int, optional
         Fan-ins in modules of your own; see ``sim.initialise_``.
 

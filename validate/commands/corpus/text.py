@@ -47,7 +47,7 @@ class Predict(TextOptions):
     """Predict, without training, how a language model with small initial weights arranges its tokens.
 
     FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
-    across two documents; standard errors treat documents as independent and need 40.
+    across two documents; standard errors treat documents as independent and need 40 or more.
 
     example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
     """
