@@ -84,7 +84,7 @@ def frozen_flow(
 
 @checked
 def frozen_direction(C: Real[ArrayLike, "d d"], initial: EmbMLPParameters) -> Float64[FloatArray, "d d_m"]:
-    """Return dW_emb/dt of the frozen flow, C W2ᵀ W1ᵀ, shape (d, d_m): its limit of late times."""
+    """Return dW_emb/dt of the frozen flow, C W2ᵀ W1ᵀ, shape (d, d_m)."""
     return check_statistic("C", C, initial) @ initial.W2.T @ initial.W1.T
 
 

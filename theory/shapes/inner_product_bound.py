@@ -76,7 +76,7 @@ def inner_product_bound(
     Parameters
     ----------
     task : Task
-        The task, nothing held out of the anchors' mapping.
+        The task; held-out combinations are counted in, as in eq. 12.
     anchors : sequence of int
         Anchors of one mapping that adds (``Sum`` or ``Shift``); every pair of them is covered.
     learning_rate, max_lost_mass

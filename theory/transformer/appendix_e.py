@@ -134,7 +134,7 @@ def linear_plateau(length: Size, q: Size) -> float:
     Parameters
     ----------
     length, q : int
-        L, at least q + 2 (with L = q + 1 there is one p only and τ = 0), and q.
+        L, at least q + 1 (where there is one p only and τ = 0), and q.
 
     Returns
     -------

@@ -24,7 +24,7 @@ class Options(CommandOptions):
     config: Annotated[Path | None, Positional("CONFIG")] = None
     """The config.json."""
     module: str | None = None
-    """Instead of CONFIG, a class or function that makes a torch module, as package.part:name."""
+    """Instead of CONFIG, a torch module, or a class or function that makes one, as package.part:name."""
     rate: float = 0.8
     """γ: the standard deviation is fan-in to the power of -γ."""
 
