@@ -22,7 +22,7 @@ class Options(CommandOptions):
 
     embedding: does any model's checkpoint have the cosines that its text predicts?
 
-    demo: all of this in a few minutes, on generated questions and your own or a toy text.
+    demo: train and compare in a few minutes, on generated questions and your own or a toy text.
 
     example: anchorflow corpus demo
     """

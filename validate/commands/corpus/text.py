@@ -103,7 +103,7 @@ class Embedding(TextOptions):
 
     FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
     of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
-    With --checkpoints there is one line per revision, by step, and a warning for those out of order.
+    With --checkpoints each matrix of a revision has a line, by step; those out of order are named.
 
     example: anchorflow corpus embedding stories.txt --checkpoint model.safetensors --tokenizer tokenizer.json
     """
