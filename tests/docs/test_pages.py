@@ -18,11 +18,12 @@ from sim.config.task_files import read_description
 from tests.docs.pages import PAGES, ROOT, blocks
 from tests.docs_script import load_script
 from theory import InputError, Task
-from validate import Claim, Condition, ledger
+from validate import Claim, Condition, judge_claims, ledger, over_seeds
 from validate.commands import find_command
 from validate.commands.parsing import import_first, parse
 from validate.judge import presentation
 from validate.judge.condition import Needs, Side
+from validate.judge.evidence import Evidence
 from validate.judge.ledger import read_claims
 from validate.judge.outcome import MissingRunsError
 from validate.judge.verdict import judge_claim
@@ -140,6 +141,16 @@ def test_every_claim_has_a_topic_and_every_topic_a_title():
     topics = CLAIM_PAGES.topic_of()
     assert sorted(topics) == sorted(claim.number for claim in ledger())
     assert set(topics.values()) == set(CLAIM_PAGES.TOPICS)
+
+
+def test_intervals_of_causal_tests_are_the_ledgers():
+    text = (ROOT / "docs/theory/index.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"[\d.]+ \[[\d., ]+\]", text.split("**Causal tests.**")[1].split("\n## ")[0])
+    outcomes = [o for f in judge_claims(ledger([21, 22, 23, 24]), Evidence().find) for o in f.outcomes]
+    sides = [side for o in outcomes for side in o.sides if all(isinstance(x, float) for x in side)]
+    judged = {*(str(o.estimate) for o in outcomes), *(str(over_seeds(side)) for side in sides)}
+    assert len(quoted) == 5
+    assert set(quoted) - judged == set()
 
 
 def test_numbers_stand_in_their_settings_columns():
