@@ -48,7 +48,7 @@ def only(settings):
 
 def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, large):
     answer = only([large, small])
-    assert answer.verdict in ("holds", "partly"), answer.why
+    assert answer.verdict == "holds", answer.why
     tokens = TASK.anchors
     predicted = uniform_cosines(TASK, tokens)
     wanted = [
@@ -57,10 +57,9 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
     ]
     (pearson,) = (o for o in answer.outcomes if o.condition.what.startswith("Pearson"))
     np.testing.assert_allclose(pearson.values, wanted)
-    assert pearson.state == "holds"
 
 
-def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part(large):
+def test_of_a_prediction_with_every_anchor_in_anothers_place_only_the_contrast_holds(large):
     orders = made(0.8, ["random", "eq. 14", "eq. 14"])
     for r in orders.runs:
         gram = r.arrays["gram"]
@@ -68,9 +67,8 @@ def test_a_prediction_with_every_anchor_in_anothers_place_fails_or_holds_in_part
         r.arrays["gram"] = gram[:, swap[:15]][:, :, swap]
         r.arrays["norms"] = r.arrays["norms"][:, swap]
     answer = only([large, orders])
-    assert answer.verdict in ("partly", "fails")
-    (pearson,) = (o for o in answer.outcomes if o.condition.what.startswith("Pearson"))
-    assert pearson.state == "fails"
+    assert answer.verdict == "partly"
+    assert [o.state for o in answer.outcomes if o.condition.role == "endpoint"] == [*["fails"] * 4, "holds"]
 
 
 @pytest.mark.parametrize(

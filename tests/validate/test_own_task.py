@@ -14,7 +14,7 @@ from sim.config.task_files import CONFIG_KEYS, as_task, read_description
 from sim.runs.run import find_runs
 from sim.training.trainer import Trainer
 from tests.tiny_task import TASK
-from theory import InputError, Mapping, Task
+from theory import InputError, Lookup, Mapping, Task
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 from validate.judge.answer import answers
@@ -138,15 +138,8 @@ def function(z, a):
 
 
 def python_task():
-    memory = Task.from_toml(TEXT.format(rule='rule = "sum"')).mapping_of(6)
-    assert memory is not None
-    return Task(
-        keys=range(30, 40),
-        n_anchors=2,
-        length=3,
-        vocab_size=60,
-        mappings=[Mapping(range(1, 6), function, "own", [(2, 3)]), memory],
-    )
+    mappings = [Mapping(range(1, 6), function, "own", [(2, 3)]), Mapping(range(6, 10), Lookup(), "memory")]
+    return Task(keys=range(30, 40), n_anchors=2, length=3, vocab_size=60, mappings=mappings)
 
 
 def test_from_task_to_verdict(cli):

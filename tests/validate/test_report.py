@@ -74,8 +74,10 @@ def test_the_page_has_every_number_of_the_early_comparison(report, written):
     text = (written / "report.html").read_text()
     assert {row.setting for row in report.early} == {setting.label for setting in report.settings}
     for setting in report.settings:
-        for group, predictor, *cells in report.early_table(setting.label):
-            rows = [row for row in report.early if row.setting == setting.label and row.anchor is None]
+        rows = [row for row in report.early if row.setting == setting.label and row.anchor is None]
+        table = report.early_table(setting.label)
+        assert {(group, name) for group, name, *_ in table} == {(r.group, r.predictor) for r in rows}
+        for group, predictor, *cells in table:
             own = {r.measure: str(r.estimate) for r in rows if (r.group, r.predictor) == (group, predictor)}
             assert cells == [own[m] for m in ("pearson", "spearman", "rmse", "largest_error")]
             names = ("anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error")
@@ -108,7 +110,7 @@ def test_a_label_is_short_where_settings_differ_in_a_whole_table():
 
 
 def test_order_and_size_are_split_by_kind_of_pairs():
-    """Observed cosines are twice the predicted within reasoning, and equal within memory."""
+    """Against a second computation; what is right is said in words."""
     (setting,) = group_runs([make_observations("emb-mlp", seed=s) for s in (0, 1, 2)])
     tokens, kinds = setting.task.anchors, pair_kinds(setting.task)
     memory = np.isin(tokens, setting.task.memory_anchors)
@@ -195,6 +197,7 @@ def test_figures_that_runs_cannot_fill_say_why(report):
     many = [dataclasses.replace(one[0], config=one[0].config.model_copy(update=rate)) for rate in rates]
     drawn, missing = paper_figures(many)
     assert not drawn
+    assert {f.number for f in missing} == set(FIGURES)
     assert all("name fewer runs" in f.reason for f in missing)
 
 
@@ -212,7 +215,7 @@ def test_a_report_on_runs_of_any_other_kind(odd, tmp_path):
     assert escape(json.dumps(recorded, indent=2)) in page.read_text()
     names = {f["name"] for f in found["figures"]}
     assert {"fig03_learning", "fig4b_label_distributions"} <= names
-    assert all(r["estimate"]["low"] is None for r in found["comparison"])
+    assert {r["estimate"]["low"] for r in found["comparison"]} == {None}
     # Of where a setting comes from the folder's provenance knows, and not its configuration.
     (setting,) = found["settings"]
     sources = {row["name"]: row["source"] for row in setting["configuration"]}

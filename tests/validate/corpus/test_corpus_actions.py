@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,8 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure():
     comparison = LanguageComparison.of(group_runs(runs))
     *_, losses, cosines = comparison.tables()
     plain = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    for part in ("losses", "cosines"):
+        assert {(line["init_rate"], line["corpus"]) for line in plain[part]} == {*product((0.3, 0.8), NAMES)}
     kinds = {
         "predicted": ("predicted", ""),
         "shuffled": ("control", ""),

@@ -111,11 +111,13 @@ def mapping(anchors, rule):
 )
 def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model, task):
     runs = [synthetic.make_observations(model, gamma, task=synthetic.RANGES | task) for gamma in (0.3, 0.8)]
+    n_drawn = 0
     for figure in FIGURES.values():
         try:
             sheet = figure.sheet(runs)
         except InputError:
             continue
+        n_drawn += 1
         assert all(row.panels for row in sheet.rows)
         assert ("Last: one row" in sheet.caption) == any("training, one row" in r.title for r in sheet.rows)
         panels = [panel for row in sheet.rows for panel in row.panels]
@@ -127,6 +129,7 @@ def test_a_figure_of_any_task_is_refused_or_has_all_that_its_caption_says(model,
                     bool(runs[0].task.memory_anchors),
                     bool(runs[0].task.reasoning_anchors),
                 ]
+    assert n_drawn
 
 
 @pytest.mark.parametrize("number", [10, 11, 12, 14])
@@ -136,7 +139,7 @@ def test_settings_of_one_scale_have_titles_of_their_own(number):
     runs += [replace(run, config=run.config.model_copy(update={"training": other})) for run in runs]
     rows = FIGURES[number].sheet(runs).rows
     titles = [(row.title, panel.title) for row in rows for panel in row.panels if panel.title]
-    assert len(titles) == len(set(titles))
+    assert len(titles) == len(set(titles)) > 1
 
 
 def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
@@ -227,9 +230,8 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
     runs = synthetic.several_language()
     other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
     runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
-    for panel in FIGURES[7].sheet(runs).rows[0].panels:
-        assert isinstance(panel, Curves)
-        assert [list(curve.x) for curve in panel.curves.values()] == [[0.3, 0.5, 0.8]] * len(panel.curves)
+    panels = FIGURES[7].sheet(runs).rows[0].panels
+    assert {tuple(c.x) for p in panels for c in p.curves.values()} == {(0.3, 0.5, 0.8)}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])

@@ -71,6 +71,7 @@ def test_answers_to_held_out_combinations_are_counted_by_their_deviation():
 def test_held_out_sequences_are_those_of_the_rule():
     drawn = draw_held_out(TASK, 64)
     assert drawn is not None
+    assert len(drawn[0]) == 64
     for row, label in zip(*drawn, strict=True):
         place = int(np.flatnonzero(row == 4)[0])
         assert row[place + 1] == 6
