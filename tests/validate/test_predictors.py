@@ -12,6 +12,7 @@ import theory
 from sim.config.run import make_member_config
 from sim.config.task_files import as_task
 from sim.data.dataset import build_dataset
+from tests.theory.any_rule import Enumerated
 from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
 from theory.task.task import task_from_dict, task_to_dict
@@ -77,6 +78,7 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart():
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
     prediction = Prediction.of(task)
     rows = {(group, name): cells[-1] for group, name, *cells in prediction.cosine_rows()}
+    assert {group for group, _ in rows} == {"sum", "memory", "all anchors"}
     for (group, name), cell in rows.items():
         tokens = {"sum": (1, 2, 5, 9), "memory": (10, 11, 12)}.get(group, task.anchors)
         distances = {"sum": (1, 3, 4, 7, 8), "memory": (1, 2)}.get(group, tuple(range(1, 10)))
@@ -110,29 +112,14 @@ HALF_HELD_OUT = Task(
 )
 
 
-@pytest.mark.statistical
-def test_one_data_set_is_the_mean_over_drawn_tables():
-    """Mean products over mean squared norms of 400 training sets, within 4 standard errors."""
-    population, rng = theory.enumerate_population(HALF_HELD_OUT), np.random.default_rng(3)
-    kept, tokens = ~population.held_out, list(HALF_HELD_OUT.anchors)
-    products = []
-    for _ in range(400):
-        labels = theory.labels_of(HALF_HELD_OUT, population, theory.draw_tables(HALF_HELD_OUT, rng))
-        counts = theory.token_label_counts(population.sequences[kept], labels[kept], 40)[tokens]
-        excess = counts / counts.sum(axis=1, keepdims=True) - 1 / 40
-        products.append(excess @ excess.T)
-    drawn = np.array(products)
-    # The jackknife: the spread of the cosines with one training set left out.
-    means = np.array([scaled((drawn.sum(axis=0) - one) / 399) for one in drawn])
-    errors = np.sqrt(399 * means.var(axis=0))
-    found = Prediction.of(HALF_HELD_OUT).cosines["all anchors"][ONE_DATA_SET]
-    assert (np.abs(found - scaled(drawn.mean(axis=0))) <= 4 * errors + 1e-12).all()
-    assert 0 < errors[:3, 3:].max() < 0.02
-
-
-def scaled(inner):
+def test_one_data_set_is_the_mean_over_its_tables():
+    """Mean products over mean squared norms, where all keys are equally frequent."""
+    of_training, tokens = Enumerated.of(HALF_HELD_OUT, held_out=True), list(HALF_HELD_OUT.anchors)
+    excess = of_training.table()[tokens] - 1 / 40
+    inner = excess @ excess.T + [[of_training.covariance(a, b, None) for b in tokens] for a in tokens]
     norms = np.sqrt(np.diagonal(inner))
-    return np.asarray(inner / norms[:, None] / norms)
+    found = Prediction.of(HALF_HELD_OUT).cosines["all anchors"][ONE_DATA_SET]
+    np.testing.assert_allclose(found, inner / np.outer(norms, norms), atol=1e-12)
 
 
 def parity(few):

@@ -46,14 +46,13 @@ def run(
     loss: dict[str, list[float]] | None = None,
     learning_rate: float = 1e-4,
     sources: dict[str, str] | None = None,
-    **training: Any,
 ) -> Observations:
     """Return a run of eleven evaluations and three snapshots."""
     data = {
         "task": task_to_dict(task),
         "init_rate": rate,
         "seed": seed,
-        "training": {"learning_rate": learning_rate, **training},
+        "training": {"learning_rate": learning_rate},
     }
     loss = loss or {part: [math.log(20) * (1 - a) for a in values] for part, values in accuracy.items()}
     measures = {"loss": loss, "accuracy": accuracy}

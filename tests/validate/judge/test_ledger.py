@@ -3,13 +3,13 @@
 import itertools
 import json
 import math
+from importlib.resources import files
 
 import jsonschema
 import numpy as np
 import pytest
 
-from theory import TANH, EmbMLPParameters, InputError, Task, count_population
-from theory.flows.gradient import losses, population_field
+from theory import InputError, Task, count_population
 from validate import judge_claims, ledger
 from validate.judge.condition import SETTINGS, SMALL
 from validate.judge.evidence import Evidence
@@ -27,6 +27,7 @@ def test_a_claim_says_what_is_judged_and_why(claim):
     assert claim.name
     assert claim.statement.endswith(".")
     endpoints = [c for c in claim.conditions if c.role == "endpoint"]
+    assert endpoints
     assert {c.setting for c in claim.conditions} == {c.setting for c in endpoints}
     for condition in endpoints:
         assert condition.reason, condition.what
@@ -86,15 +87,11 @@ def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli):
 
 
 def test_the_json_is_as_its_schema_says(cli):
-    from importlib.resources import files
-
     printed = cli("claims", "25", "2", "--json", code=None)
     document = printed.json()
     schema = json.loads((files("validate") / "schemas" / "claims.schema.json").read_text())
     jsonschema.validate(document, schema)
     assert [claim["number"] for claim in document["claims"]] == [25, 2]
-    verdicts = {v for claim in document["claims"] for v in claim["verdicts"].values()}
-    assert verdicts <= {"holds", "partly", "fails", "undecided", "censored", "not tested"}
     assert printed.code == int(any(claim["against_the_paper"] for claim in document["claims"]))
 
 
@@ -199,18 +196,7 @@ def test_computed_claims(number, verdict):
 
 
 @pytest.mark.usefixtures("small")
-def test_the_leading_error_by_differences_and_of_scrambled_laws():
-    """The exact gradient against a central difference of the loss, in one random direction."""
-    parameters = computed.weights(0.5, 0)
-    exact = population_field(computed.population(), TANH)(parameters.matrices).W_emb
-    direction = np.random.default_rng(1).standard_normal(parameters.W_emb.shape)
-
-    def loss(step):
-        moved = EmbMLPParameters(parameters.W_emb + step * direction, parameters.W1, parameters.W2)
-        return losses(computed.population(), moved.matrices, TANH)["training"]
-
-    slope = (loss(1e-4) - loss(-1e-4)) / 2e-4
-    assert float((exact * direction).sum()) == pytest.approx(-slope, rel=1e-5)
+def test_the_leading_error_is_small_for_small_weights_but_not_of_scrambled_laws():
     weights = computed.weights(0.5, 0).scaled(0.01)
     assert computed.leading_error(weights) < 1e-4
     assert computed.leading_error(weights, scramble=True) > 0.3

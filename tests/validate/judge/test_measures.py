@@ -39,7 +39,7 @@ LOSSES: dict[str, Any] = {
 }
 
 
-def random_run(rate=0.8, seed=0, **keys):
+def random_run(rate=0.8, seed=0):
     """Return a run whose arrays are random, each epoch's its own."""
     rng = np.random.default_rng([seed, round(10 * rate)])
     n, L, d = len(TOKENS), TASK.length, 9
@@ -63,7 +63,7 @@ def random_run(rate=0.8, seed=0, **keys):
     shift = 0.01 * seed + 0.1 * (rate < 0.5)
     accuracy = {k: np.clip(np.array(v) + shift, 0, 1).tolist() for k, v in RISING.items()}
     losses = {part: (np.array(values) + shift).tolist() for part, values in LOSSES.items()}
-    return run(rate, seed, accuracy, arrays=arrays, loss=losses, **keys)
+    return run(rate, seed, accuracy, arrays=arrays, loss=losses)
 
 
 RUN = random_run()
