@@ -131,8 +131,7 @@ def label_formula(
         labels = list(range(key - half, key + half + 1))
     elif isinstance(rule, Expression):
         names = {f"a{i}": a for i, a in enumerate(combination, start=1)}
-        scope = {"min": min, "max": max, "abs": abs, "g": dict(rule.table).get, "__builtins__": {}}
-        labels = [eval(rule.text, scope, names | {"key": key, "total": sum(combination)})]
+        labels = [eval(rule.text, {"__builtins__": {}}, names | {"key": key})]
     elif isinstance(rule, Tabulated):
         column = 0
         for anchor in combination:
@@ -144,7 +143,7 @@ def label_formula(
     return {label: Fraction(1, len(labels)) for label in labels}
 
 
-AFFINE = "(key * a1 + a2) % 97"
+MODULAR = Expression("(key * a1 + a2) % 97")
 
 
 def affine(key: int, anchors: tuple[int, ...]) -> int:
@@ -154,16 +153,6 @@ def affine(key: int, anchors: tuple[int, ...]) -> int:
 def task_of(rule: Any, *, keys: Any = (20, 21, 23, 30)) -> Task:
     mappings = [Mapping([1, 2, 5], rule, "own", [(2, 5)]), Mapping([6, 7], Lookup(40, 50), "memory")]
     return Task(keys=keys, n_anchors=2, length=4, vocab_size=130, mappings=mappings)
-
-
-RULES = {
-    "modular": Expression(AFFINE),
-    "polynomial": Expression("(a1 ** 2 + 3 * key * a2 + 1) % 101"),
-    "composed shifts": Expression("(key + g(a1) + g(a2)) % 60", {1: 7, 2: -3, 5: 11}),
-    "total": Expression("abs(key - 5 * total) % 17"),
-    "conditional": Expression("key + a2 if a1 < a2 else key - a1"),
-    "function": affine,
-}
 
 
 @st.composite

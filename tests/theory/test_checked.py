@@ -231,10 +231,11 @@ def test_the_mark_that_some_editors_put_before_a_text_is_passed_over(tmp_path: P
         assert load(tmp_path / "file") == {"a": 1}
 
 
-def test_a_home_folder_of_nobody_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^out = "):
-        as_path("out", "~no-such-user/runs")
+def test_a_path_may_begin_at_home_and_is_a_text() -> None:
     assert as_path("out", "~/runs") == Path.home() / "runs"
+    for wrong, problem in (("~no-such-user/runs", "home"), (3, "as a string"), ("", "as a string")):
+        with pytest.raises(InputError, match=f"^out = .*{problem}"):
+            as_path("out", wrong)  # type: ignore[arg-type]
 
 
 def test_a_file_is_named_in_a_refusal_whatever_its_name(

@@ -95,12 +95,16 @@ def test_a_comment_ends_with_its_line() -> None:
 
 
 def test_limits_of_length_and_depth_are_exact() -> None:
-    for make, most in (
-        (lambda n: "min(key, " + "1" * 15 + ", a1" * 100 + ", " + " " * (n - 428) + "2)", MAX_LENGTH),
-        (lambda n: "-" * (n - 1) + "1", MAX_DEPTH),
+    for make, most, problem in (
+        (
+            lambda n: "min(key, " + "1" * 15 + ", a1" * 100 + ", " + " " * (n - 428) + "2)",
+            MAX_LENGTH,
+            "characters, and the limit",
+        ),
+        (lambda n: "-" * (n - 1) + "1", MAX_DEPTH, "nested deeper"),
     ):
         Expression(make(most))
-        with pytest.raises(InputError, match=r"limit|nested deeper"):
+        with pytest.raises(InputError, match=problem):
             Expression(make(most + 1))
 
 

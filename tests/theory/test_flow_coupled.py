@@ -92,11 +92,6 @@ def test_nothing_blows_up_where_nothing_drives():
     assert np.array_equal(flow.W_emb[1], only_one.W_emb)
 
 
-def test_a_tiny_start_blows_up_as_many_times_later():
-    ends = [size * coupled_flow(C, parameters().scaled(size), [1e9 / size]).blow_up for size in (1, 1e-120)]
-    assert ends[1] == pytest.approx(ends[0], rel=1e-6)
-
-
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_the_bound_is_as_many_times_later_at_any_size(size):
     assert blow_up_bound(C, parameters().scaled(size)) * size == pytest.approx(blow_up_bound(C, parameters()))
@@ -120,11 +115,12 @@ def test_as_many_steps_as_it_takes_are_enough_and_one_less_is_not():
     assert 0 < caught.value.time < 1.0
 
 
-def test_a_smaller_start_goes_the_same_way_as_many_times_slower():
-    """Tolerances are relative to the weights, or a start of 1e-6 would not be followed at all."""
-    initial, size = parameters(), 1e-6
-    times = coupled_flow(C, initial, [1e6]).blow_up * np.linspace(0, 0.9, 4)
-    whole, small = coupled_flow(C, initial, times), coupled_flow(C, initial.scaled(size), times / size)
+@pytest.mark.parametrize("size", [1e-6, 1e-120])
+def test_a_smaller_start_goes_the_same_way_as_many_times_slower(size):
+    """Tolerances are relative to the weights, or such a start would not be followed at all."""
+    times = coupled_flow(C, parameters(), [1e6]).blow_up * np.array([0, 0.3, 0.6, 0.9, 1.1])
+    whole, small = (coupled_flow(C, parameters().scaled(scale), times / scale) for scale in (1, size))
+    assert small.blow_up * size == pytest.approx(whole.blow_up, rel=1e-6)
     assert relative(small.W_emb / size, whole.W_emb) < 1e-7
 
 
@@ -172,8 +168,7 @@ def test_the_blow_up_comes_later_and_from_some_decay_on_never(record_error):
         assert bound == pytest.approx(-np.log(1 - decay * T) / decay)
         end = coupled_flow(C, initial, [10 * T], weight_decay=decay).blow_up
         assert end is not None
-        record_error("blow-up under decay", abs(end / bound - 1))
-        assert end == pytest.approx(bound, rel=1e-5)
+        record_error("blow-up under decay", abs(end / bound - 1), below=1e-7)
     assert blow_up_bound(C, initial, weight_decay=1 / T) == np.inf
     tamed = coupled_flow(C, initial, [10 * T], weight_decay=1.1 / T)
     assert tamed.blow_up is None

@@ -9,27 +9,7 @@ import torch
 
 import theory
 from tests.theory.flow_reference import by_torch, relative
-from theory import (
-    EXACT,
-    TANH,
-    AdamSettings,
-    EmbMLPParameters,
-    InputError,
-    IntegrationError,
-    LearningCurves,
-    Lookup,
-    Mapping,
-    SGDSettings,
-    Shift,
-    Sum,
-    Task,
-    count_population,
-    draw_tables,
-    enumerate_population,
-    labels_of,
-    population_flow,
-    predict_learning,
-)
+from theory import TANH, AdamSettings, EmbMLPParameters, Lookup, Mapping, SGDSettings, Sum, Task
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores, single_precision
 from theory.flows.learning_curves import recorded_steps, training_size
@@ -53,11 +33,11 @@ TASK = Task(
     vocab_size=32,
 )
 RNG = np.random.default_rng(3)
-TABLES = draw_tables(TASK, RNG)
+TABLES = theory.draw_tables(TASK, RNG)
 START = EmbMLPParameters.draw(TASK.vocab_size, d_m=12, d_f=24, init_rate=0.5, rng=RNG)
-POPULATION = count_population(TASK, TABLES)
-EVERYTHING = enumerate_population(TASK)
-LABELS = labels_of(TASK, EVERYTHING, TABLES)
+POPULATION = theory.count_population(TASK, TABLES)
+EVERYTHING = theory.enumerate_population(TASK)
+LABELS = theory.labels_of(TASK, EVERYTHING, TABLES)
 TRAINED_ON = ~EVERYTHING.held_out
 
 
@@ -111,7 +91,9 @@ def full_batch(settings, clip_norm=0.0):
 
 def test_full_batches_of_sgd_are_the_population_flow():
     *_, last = full_batch(SGDSettings(0.1)).follow(START, [0, 20, 50, 100])
-    exact = population_flow(POPULATION, START, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=EXACT)
+    exact = theory.population_flow(
+        POPULATION, START, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=theory.EXACT
+    )
     for name in ("W_emb", "W2"):
         assert np.abs(getattr(last.mean, name) - exact[name][-1]).max() < 1e-3
 
@@ -130,8 +112,8 @@ def test_clipping_bounds_the_speed():
 
 def test_a_prediction_that_would_take_too_long_says_so():
     options = {"init_rate": 0.5, "n_epochs": 9, "d_m": 6, "d_f": 8, "batch_size": 12}
-    with pytest.raises(IntegrationError, match="max_gradients"):
-        predict_learning(TASK, AdamSettings(2e-3), max_gradients=30, **options)
+    with pytest.raises(theory.IntegrationError, match="max_gradients"):
+        theory.predict_learning(TASK, AdamSettings(2e-3), max_gradients=30, **options)
 
 
 def test_accuracy_is_the_share_of_right_answers():
@@ -142,11 +124,11 @@ def test_accuracy_is_the_share_of_right_answers():
     assert found["reasoning test"][1] == pytest.approx(right[~TRAINED_ON].mean())
 
 
-def curves() -> LearningCurves:
+def curves() -> theory.LearningCurves:
     rows = {"a": [0.0, 0.25, 0.75], "b": [0.0, 0.5, 1.0], "c": [0.0, 0.1, 0.2], "test": [0.0, 0.2, 0.4]}
     rows["start"] = [0.5, 0.7, 1.0]
     accuracy = {name: np.array([row]) for name, row in rows.items()}
-    return LearningCurves(np.array([0, 100, 300]), accuracy, {}, 10)
+    return theory.LearningCurves(np.array([0, 100, 300]), accuracy, {}, 10)
 
 
 def test_times_and_bias_from_curves():
@@ -160,14 +142,14 @@ def test_times_and_bias_from_curves():
     assert math.isnan(found.bias("start", "c"))
     assert found.matched("test", at="a") == pytest.approx([0.3])
     assert np.isnan(found.matched("test", at="c")).all()
-    with pytest.raises(InputError, match="choose from a, b, c, test, start"):
+    with pytest.raises(theory.InputError, match="choose from a, b, c, test, start"):
         found.half_time("d")
 
 
 def test_a_prediction_repeats_and_differs_between_starts():
     def predict(seeds):
         sizes = {"d_m": 6, "d_f": 8, "batch_size": 12, "n_epochs": 2}
-        return predict_learning(TASK, AdamSettings(2e-3), init_rate=0.5, seeds=seeds, **sizes)
+        return theory.predict_learning(TASK, AdamSettings(2e-3), init_rate=0.5, seeds=seeds, **sizes)
 
     both, one = predict((1, 2)), predict((2,))
     assert both.steps[-1] == 2 * both.steps_per_epoch == 22
@@ -223,7 +205,7 @@ def test_what_is_never_reached_is_nan():
 
 def test_the_set_that_counts_as_learned():
     assert learned_set(TASK) == TRAINED
-    mappings = [Mapping([1, 2], Lookup(), "table"), Mapping([3, 4], Shift({3: 0, 4: 1}), "shifts")]
+    mappings = [Mapping([1, 2], Lookup(), "table"), Mapping([3, 4], theory.Shift({3: 0, 4: 1}), "shifts")]
     for of_task, learned in ((mappings, "shifts"), (mappings[:1], "table")):
         task = Task(keys=range(10, 14), mappings=of_task, n_anchors=1, length=2, vocab_size=20)
         assert learned_set(task) == learned

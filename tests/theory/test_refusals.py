@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import theory
-from tests.theory.any_rule import RULES, task_of
+from tests.theory.any_rule import MODULAR, task_of
 from tests.theory.flow_reference import parameters, small_example, small_task
 from theory import Mapping, OneLayerParameters, SGDSettings, Shift, Sum, Task, Trajectory
 
@@ -107,7 +107,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "anchor": [
         *(lambda s=s: theory.finite_sample_cosine(PAPER, s, 11) for s in (25, 200)),
         lambda: theory.gaussian_shape(PAPER, 5),
-        lambda: theory.gaussian_shape(task_of(RULES["modular"]), 1),
+        lambda: theory.gaussian_shape(task_of(MODULAR), 1),
     ],
     # Shapes.
     "rows": [
@@ -243,13 +243,10 @@ def test_what_makes_no_sense_is_refused_by_name(argument, call):
         (lambda: FROZEN["W3"], "choose from W_emb, W1, W2, B"),
         (lambda: theory.gaussian_shape(MEMORY, 1), "choose one of another task"),
         (lambda: theory.eq14_embedding(MEMORY, [1]), "keys or anchors from another task"),
+        (lambda: theory.frozen_flow(C, START, [0.0], activation="relu"), "identity, tanh"),
+        (lambda: theory.nearest_tokens(iter(DOCUMENTS), 5, 0, [1, 2]), "only once; give a list"),
     ],
 )
-def test_no_remedy_is_one_that_would_be_refused(call: Callable[[], object], remedy: str) -> None:
+def test_a_remedy_is_one_that_helps(call: Callable[[], object], remedy: str) -> None:
     with pytest.raises(theory.InputError, match=remedy):
         call()
-
-
-def test_a_name_that_is_no_activation_is_refused_with_those_that_are() -> None:
-    with pytest.raises(theory.InputError, match="identity, tanh"):
-        theory.frozen_flow(C, START, [0.0], activation="relu")

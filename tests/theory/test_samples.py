@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import stdtr
 
 import theory
-from tests.theory.any_rule import RULES, task_of, tasks
+from tests.theory.any_rule import MODULAR, task_of, tasks
 from theory import Expression, Mapping, Sum, Task, TooManyEntriesError
 
 
@@ -111,7 +111,7 @@ def test_what_one_block_alone_defines_has_no_error() -> None:
 @pytest.mark.statistical
 def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
     """120 draws: means without bias, and two standard errors hold the truth as often as Student's t says."""
-    task = task_of(RULES["modular"])
+    task = task_of(MODULAR)
     P = theory.label_distribution(task, [1, 2])
 
     def uncountable(*_: Any, **__: Any) -> None:

@@ -10,7 +10,6 @@ import pytest
 from sim import find_runs
 from sim.runs.table import COLUMNS, frame
 from theory import InputError
-from theory.reading import as_path
 from validate.judge.compare import compare_runs
 from validate.judge.groups import group_runs
 from validate.observe import find_observations, kept, observe, observe_path, write_kept
@@ -24,10 +23,6 @@ def test_strings_are_paths(runs, runs_folder):
     assert observe_path(str(paths[0])).epochs == runs[0].snapshot_epochs
     assert [s.label for s in group_runs(text)] == ["γ = 0.3", "γ = 0.8"]
     assert len(kept("causal", folder=str(KEPT))) == len(kept("causal"))
-    assert as_path("out", "~/x") == Path.home() / "x"
-    for wrong in (3, "", None):
-        with pytest.raises(InputError, match="as a string or a pathlib"):
-            as_path("out", wrong)  # type: ignore[arg-type]
 
 
 def test_frames_hold_the_records(runs, settings):

@@ -11,7 +11,6 @@ import pytest
 
 from theory import (
     EmbMLPParameters,
-    InputError,
     corpus_counts,
     corpus_geometry,
     corpus_gram,
@@ -215,8 +214,3 @@ def test_a_row_of_rounding_is_none() -> None:
 def test_a_token_that_is_not_driven_has_no_time() -> None:
     """The only input's labels are the mean."""
     assert np.isnan(corpus_geometry([[0, 1]] * 40, 2, [0], "marginal").departs)
-
-
-def test_neighbours_need_a_corpus_that_can_be_read_twice() -> None:
-    with pytest.raises(InputError, match="only once"):
-        nearest_tokens(iter([[0, 1, 2]] * 50), V, 0, [1, 2])
