@@ -9,16 +9,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 import theory
-from theory import (
-    IDENTITY,
-    TANH,
-    Activation,
-    AdamSettings,
-    CountPopulation,
-    EmbMLPParameters,
-    SGDSettings,
-    Task,
-)
+from theory import IDENTITY, TANH, Activation, AdamSettings, EmbMLPParameters, SGDSettings, Task
 from theory.integrate.trajectory import Matrices
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
@@ -53,7 +44,7 @@ class Example:
     """A task whose tables are drawn: its reduced population, and every sequence with its label."""
 
     task: Task
-    population: CountPopulation
+    population: theory.CountPopulation
     sequences: np.ndarray
     labels: np.ndarray
     trains: np.ndarray

@@ -11,17 +11,7 @@ from scipy.stats import binomtest
 import theory
 from tests.theory.any_rule import every_sequence
 from tests.theory.flow_reference import relative, small_task
-from theory import (
-    OneLayerParameters,
-    Task,
-    attention_logit_std,
-    average_attention_bound,
-    average_attention_probability,
-    find_derivation,
-    predict_value_growth,
-    smallest_init_rate,
-    theorem_2_terms,
-)
+from theory import OneLayerParameters, Task
 
 NAMES = ("W_emb", "W_Q", "W_K", "W_V", "W_O", "W_f1", "W_f2")
 KINDS = {"reasoning anchor": 4, "memory anchor": 1, "key": 7}
@@ -120,13 +110,13 @@ def anchors_over(n_keys):
 def test_theorem_2_as_printed(record_error):
     """N_Z = d_m: memory is not driven, and the printed form is the product of the means."""
     table, shares = anchors_over(8)
-    terms = theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
+    terms = theory.theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
     assert terms.memory_drive < 1e-15
     assert terms.memory_share < 1e-14
     u = 1 / 8
     mean_anchor, labels = (table[:3] - u).mean(axis=0), table.mean(axis=0) - u
     right = np.random.default_rng(1).standard_normal((8, 3))
-    derived = find_derivation("theorem 2").function()(mean_anchor[None], labels[None], right)
+    derived = theory.find_derivation("theorem 2").function()(mean_anchor[None], labels[None], right)
     record_error("Theorem 2", np.abs(terms.printed @ right - derived).max(), below=1e-14)
     # Growth along it: the memory anchors' embeddings, at their start, have no part in it.
     left, values, _ = np.linalg.svd(terms.printed)
@@ -139,7 +129,7 @@ def test_what_the_proof_leaves_out(n_keys):
     """Its covariance, token by token; off N_Z = d_m also the drive of memory, √(1/N_Z − 1/d_m) long."""
     table, shares = anchors_over(n_keys)
     shares = np.array([1, 2, 3, 4, 5, 6]) / 21
-    terms = theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
+    terms = theory.theorem_2_terms(table, shares, [0, 1, 2], [3, 4, 5])
     centred = table - shares @ table
     covariance = sum(p * np.outer(row, row) for p, row in zip(shares, centred, strict=True))
     np.testing.assert_allclose(terms.mean_of_products - terms.product_of_means, covariance, atol=1e-15)
@@ -157,7 +147,7 @@ def test_an_anchor_that_is_not_driven_hides_no_other():
         keys=range(20, 26), reasoning_anchors=[11, 12], memory_anchors=[1, 2], n_anchors=2, length=4,
         vocab_size=60, held_out=[(11, 12), (12, 12)],
     )  # fmt: skip
-    grown = predict_value_growth(task, form="exact", held_out=True)
+    grown = theory.predict_value_growth(task, form="exact", held_out=True)
     assert np.linalg.norm(grown.direction) == pytest.approx(1)
     assert np.isnan(grown.alignment[12])
     assert grown.reasoning == grown.alignment[11] > 0
@@ -195,7 +185,7 @@ def half_difference_std(rows):
 def test_logit_std_against_drawn_models(source, gamma, record_error):
     n = 1000
     rows = attention_rows(200, 64, gamma, 3, n, np.random.default_rng(5), source=source)
-    ratio = half_difference_std(rows) / attention_logit_std(200, gamma, source=source)
+    ratio = half_difference_std(rows) / theory.attention_logit_std(200, gamma, source=source)
     # The square of a nearly normal value has relative variance 2 + excess kurtosis, here at most 6/d_k from
     # the inner product of d_k terms and less than 0.2 from the norms; 3.9 standard errors are p = 1e-4.
     standard_error = math.sqrt((2 + 6 / 64 + 0.2) / n) / 2
@@ -208,7 +198,7 @@ def test_logit_std_depends_on_d_k_by_the_fan_in_alone(by_proof):
     """W_Q and W_K at d_m^-γ as in Section 2.4, and at d_k^-γ as in the proof of Lemma 1."""
     for d_k in (4, 16, 64):
         fan_in = d_k if by_proof else None
-        predicted = attention_logit_std(64, 0.4, fan_in=fan_in)
+        predicted = theory.attention_logit_std(64, 0.4, fan_in=fan_in)
         assert predicted == pytest.approx(64**-0.6 * (d_k / 64) ** (-0.8 * by_proof))
         rows = attention_rows(64, d_k, 0.4, 2, 2000, np.random.default_rng(d_k), fan_in=fan_in)
         standard_error = math.sqrt((2 + 6 / d_k + 0.5) / 2000) / 2
@@ -223,12 +213,12 @@ def test_logit_std_depends_on_d_k_by_the_fan_in_alone(by_proof):
 )
 def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
     n = 1500
-    spread = attention_logit_std(200, gamma) * math.sqrt(row - 1) / row**1.5
+    spread = theory.attention_logit_std(200, gamma) * math.sqrt(row - 1) / row**1.5
     rows = attention_rows(200, 64, gamma, row, n, np.random.default_rng(11))
     for factor in (0.5, 1.0, 2.0):
         inside = int((np.abs(rows[:, 0] - 1 / row) <= factor * spread).sum())
         interval = binomtest(inside, n).proportion_ci(0.9999, method="exact")
-        predicted = average_attention_probability(factor * spread, 200, gamma, row)
+        predicted = theory.average_attention_probability(factor * spread, 200, gamma, row)
         # An excess kurtosis of at most 6/d_k + 8/d_m = 0.13 moves a distribution function by 0.023 × 0.13
         # on each side; terms of second order in the logits are below 0.5 % here.
         assert interval.low - 0.01 <= predicted <= interval.high + 0.01
@@ -240,10 +230,14 @@ def test_probability_lies_in_the_interval_of_drawn_models(gamma, row):
 def test_smallest_init_rate_inverts_both_statements(source, tolerance, fan_in):
     how = {"source": source, "fan_in": fan_in}
     std = {"embedding": 200**0.2, "position": 2 * 200**0.2, "layer_norm": 200.0}[source]  # |x|² at γ = 0.4
-    assert attention_logit_std(200, 0.4, **how) == pytest.approx(std * (fan_in or 200) ** -0.8, rel=1e-12)
-    assert average_attention_probability(tolerance, 200, 0.4, 1, **how) == 1
-    proven = smallest_init_rate(tolerance, 200, 9, **how)
-    assert average_attention_bound(tolerance, 200, proven, 9, **how) == pytest.approx(1 - tolerance)
-    first = smallest_init_rate(tolerance, 200, 9, proven=False, **how)
-    assert average_attention_probability(tolerance, 200, first, 2, **how) == pytest.approx(1 - tolerance)
+    assert theory.attention_logit_std(200, 0.4, **how) == pytest.approx(
+        std * (fan_in or 200) ** -0.8, rel=1e-12
+    )
+    assert theory.average_attention_probability(tolerance, 200, 0.4, 1, **how) == 1
+    proven = theory.smallest_init_rate(tolerance, 200, 9, **how)
+    assert theory.average_attention_bound(tolerance, 200, proven, 9, **how) == pytest.approx(1 - tolerance)
+    first = theory.smallest_init_rate(tolerance, 200, 9, proven=False, **how)
+    assert theory.average_attention_probability(tolerance, 200, first, 2, **how) == pytest.approx(
+        1 - tolerance
+    )
     assert first < proven

@@ -37,9 +37,9 @@ def test_the_frozen_rung_answers_as_its_closed_form_says(record_error):
     readout = initial.W1 @ initial.W2
     late = theory.frozen_flow(C, initial, [1e9], keep=("B",))["B"][0]
     found, expected = (theory.answer_accuracy(population, B) for B in (late, C @ readout.T @ readout))
-    assert found == pytest.approx(expected, abs=1e-12)
+    assert found.keys() == expected.keys()
     assert found[TRAIN] < 0.5  # The frozen rung alone does not solve sums.
-    record_error("held-out: frozen", max(abs(found[name] - expected[name]) for name in found))
+    record_error("held-out: frozen", max(abs(found[name] - expected[name]) for name in found), below=1e-12)
 
 
 def counts_of(population):
@@ -53,8 +53,7 @@ def test_trained_logits_fix_the_others_on_an_integrated_rung(record_error):
     initial = EmbMLPParameters.draw(45, d_m=12, d_f=16, init_rate=0.6, rng=np.random.default_rng(0))
     logits = rows @ theory.population_flow(population, initial, [40.0], keep=("B",))["B"][0]
     extended = theory.extended_logits(rows[trained], logits[trained], rows[~trained])
-    assert extended == pytest.approx(logits[~trained], abs=1e-9)
-    record_error("held-out: extension", float(np.abs(extended - logits[~trained]).max()))
+    record_error("held-out: extension", float(np.abs(extended - logits[~trained]).max()), below=1e-9)
 
 
 def test_nothing_follows_for_a_token_that_was_never_seen():
@@ -76,8 +75,7 @@ HELD_OUT = {
 @pytest.mark.parametrize("name", HELD_OUT)
 def test_the_widest_margin_of_a_sum_scores_its_tokens_by_their_values(name, record_error):
     found = theory.one_mode_answers(theory.count_population(HELD_OUT[name]))
-    record_error("held-out: margin", abs(found.margin - 1 / 5))
-    assert found.margin == pytest.approx(1 / 5)  # 1/(N_Z − 1)
+    record_error("held-out: margin", abs(found.margin - 1 / 5), below=1e-9)  # 1/(N_Z − 1)
     steps = np.diff(found.scores[[1, 2, 3]]), np.diff(found.scores[20:26])
     assert np.concatenate(steps) == pytest.approx(np.full(7, 2 / 5))
     assert found.accuracy[TRAIN] == pytest.approx(1)
