@@ -1,17 +1,15 @@
-"""GPT-2: Hugging Face's logits from the same weights, the initial scale of all tensors, padding, the loss."""
+"""GPT-2: Hugging Face's logits from the same weights, padding, the loss."""
 
-import math
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from sim import GPT2Config, label_logits, make_run_config, model_of
+from sim import GPT2Config, label_logits, model_of
 from sim.fast import gradients_of
 from sim.fast.gpt2 import tied_gradients
 from sim.models.gpt2 import GPT2
-from sim.models.initial import build
 from theory import InputError
 
 SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}
@@ -74,33 +72,6 @@ def _as_hugging_face(p: dict[str, Tensor]) -> dict[str, Tensor]:
             found |= {f"h.{i}.ln_{n}.{theirs}": own[f"{i}.ln{n}.{kind}"] for n in (1, 2)}
         found[f"ln_f.{theirs}"] = own[f"ln_final.{kind}"]
     return {f"transformer.{name}": tensor for name, tensor in found.items()} | {"lm_head.weight": own["W_E"]}
-
-
-@pytest.mark.parametrize("gamma", [0.3, 0.8])
-@pytest.mark.parametrize("convention", [{}, {"embedding_fan_in": "d_vob"}, {"own_scales": True}])
-def test_no_tensor_escapes_its_initial_scale(gamma: float, convention: dict[str, Any]) -> None:
-    """Every tensor that is drawn has its standard deviation; all others are the constant they should be."""
-    length, vocab_size, d_m = 40, 300, 64
-    corpora = [{"name": "a", "files": ["a.txt"]}]
-    task = {"n_sequences": 1, "length": length, "vocab_size": vocab_size, "corpora": corpora}
-    model = SMALL | {"d_m": d_m} | convention
-    member = make_run_config({"task": task, "model": model, "init_rates": [gamma]}).members()[0]
-    fan_in = dict.fromkeys(("W_E", "W_pos", "W_Q", "W_K", "W_V", "W_O", "W_in"), d_m) | {"W_out": 4 * d_m}
-    if "embedding_fan_in" in convention:
-        fan_in |= {"W_E": vocab_size, "W_pos": length}
-    expected = {name: n**-gamma for name, n in fan_in.items()}
-    if "own_scales" in convention:
-        expected |= {"W_E": 0.02, "W_pos": 0.02, "W_O": 0.01, "W_out": 0.01}
-    drawn = 0
-    for name, tensor in build([member], vocab_size).items():
-        kind = name.rpartition(".")[2]
-        if kind in expected:
-            # The standard deviation of n entries has a relative error of 1/√(2n): five of them.
-            assert float(tensor.std()) == pytest.approx(expected[kind], rel=5 / math.sqrt(2 * tensor.numel()))
-            drawn += tensor.numel()
-        else:
-            assert (tensor == (1.0 if kind == "w" else 0.0)).all(), name
-    assert drawn == (vocab_size + length) * d_m + 2 * 12 * d_m**2
 
 
 def test_padding_changes_nothing() -> None:

@@ -163,7 +163,10 @@ def test_sampled_rows_are_a_uniform_draw_of_each_data_set() -> None:
         assert ((count - 60 * share).abs() <= 5 * math.sqrt(60 * share * (1 - share)) + 1e-6).all()
 
 
-def test_no_two_random_streams_of_a_run_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@every_kind
+def test_no_two_random_streams_of_a_run_are_one(
+    model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[tuple[int, str]] = []
 
     def stream(seed: int, name: str) -> torch.Generator:
@@ -172,8 +175,8 @@ def test_no_two_random_streams_of_a_run_are_one(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(module, "torch_stream", stream)
     monkeypatch.setattr("sim.models.initial.torch_stream", stream)
-    Trainer(small(seeds=[0, 1], evaluation_size=5).members())
-    assert len(asked) == len(set(asked)) == 2 * (3 + 3)
+    trainer = Trainer(small(seeds=[0, 1], evaluation_size=5, model=model).members())
+    assert len(asked) == len(set(asked)) == 2 * (3 + len(trainer.parameters))
     starts = [torch_stream(*each).initial_seed() for each in asked]
     assert len(set(starts)) == len(starts)
 
