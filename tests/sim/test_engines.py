@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sim import Execution, Progress, Run, train, train_members, train_together
-from sim.errors import BusyError, UnfinishedRunsError
+from sim.errors import UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
@@ -29,20 +29,20 @@ def test_an_execution_that_makes_no_sense_is_refused_before_any_work(name: str, 
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "argument"),
     [
-        {"data": {"source": "draw", "n_sequences": 1001}},
-        {"frozen": ["W_typo"]},
-        {"data": {"source": "draw", "n_sequences": 1000, "fresh_noise": True}},
+        ({"data": {"source": "draw", "n_sequences": 1001}}, "n_sequences"),
+        ({"frozen": ["W_typo"]}, "training.frozen"),
+        ({"data": {"source": "draw", "n_sequences": 1000, "fresh_noise": True}}, "data.fresh_noise"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_any_run_begins(
-    options: dict[str, Any], tmp_path: Path
+    options: dict[str, Any], argument: str, tmp_path: Path
 ) -> None:
     members = [small_member(), small_member(**options)]
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=f"^{argument} = "):
         train_members(members, [tmp_path / "good", tmp_path / "bad"])
-    with pytest.raises(InputError, match="paths"):
+    with pytest.raises(InputError, match=r"^paths = 2"):
         train_members(members[:1], [tmp_path / "good", tmp_path / "bad"])
     assert not list(tmp_path.iterdir())
 
@@ -125,12 +125,10 @@ def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together() -> N
         assert [[m.seed for m, _ in job] for job in jobs_of(runs, device, parts)] == seeds
 
 
-def test_a_run_that_another_process_has_is_refused_or_waited_for(holder: Any, tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_is_waited_for(holder: Any, tmp_path: Path) -> None:
     (member,) = small(epochs=1).members()
     path = tmp_path / member.name
     assert is_being_written(path)
-    with pytest.raises(BusyError):
-        train_members([member], [path])
     let_go = time.monotonic() + 0.3
     threading.Timer(0.3, holder.let_go.set).start()
     train_members([member], [path], resume=True, shared=True)
@@ -182,21 +180,13 @@ def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_
     assert [job.job_id for job in submitted] == ["7_0", "7_1", "7_2"]
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1", "foo://x:1"])
-def test_an_address_without_a_scheduler_is_refused_before_anything_is_written(
-    address: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("distributed")
-    with pytest.raises(InputError, match="scheduler"):
-        train(small(), tmp_path, engine="dask", engine_options={"scheduler": address})
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("engine", "options", "wrong"),
     [
         ("local", {"scheduler": "tcp://127.0.0.1:8786"}, "engine_options = "),
         ("dask", {"schedular": "tcp://127.0.0.1:8786"}, "did you mean 'scheduler'"),
+        ("dask", {"scheduler": "tcp://127.0.0.1"}, "scheduler = 'tcp://127.0.0.1'"),
+        ("dask", {"scheduler": "foo://x:1"}, "scheduler = 'foo://x:1'"),
         ("slurm", {"cluster": "local", "timeout": 3}, "engine = 'slurm'.*timeout"),
         ("slurm", {"cluster": "local", "timeout_min": "2h"}, "engine = 'slurm'.*timeout_min.*2h"),
     ],
@@ -207,7 +197,7 @@ def test_an_option_that_an_engine_does_not_have_is_refused(
     pytest.importorskip({"local": "torch", "dask": "distributed", "slurm": "submitit"}[engine])
     with pytest.raises(InputError, match=wrong):
         train(small(), tmp_path, engine=engine, engine_options=options)
-    assert not list(tmp_path.glob("gamma*"))
+    assert {path.name for path in tmp_path.iterdir()} <= {".slurm"}
 
 
 @pytest.mark.slow  # Dask gives up where its thread does not start within ten seconds, beside other tests.

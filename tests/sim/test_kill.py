@@ -181,11 +181,18 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("config.json", b"x"), ("config.json", b"3"), ("metrics.jsonl", b"x")]
+    ("name", "content", "words"),
+    [
+        ("config.json", b"x", r"config\.json': Expecting value"),
+        ("config.json", b"3", "format version None"),
+        ("metrics.jsonl", b"x", r"metrics\.jsonl': Expecting value"),
+    ],
 )
-def test_what_is_no_json_is_refused_whatever_its_checksum(name: str, content: bytes, folder: Path) -> None:
+def test_what_is_no_json_is_refused_whatever_its_checksum(
+    name: str, content: bytes, words: str, folder: Path
+) -> None:
     Manifest(folder).write(name, content)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=words):
         Run.open(folder)
 
 
