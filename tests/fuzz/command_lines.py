@@ -44,6 +44,7 @@ VALUES: tuple[Any, ...] = (
     *([], [[]], [1, 1], ["zzz"], {}, {"zzz": 1}, float("nan"), float("inf")),
 )
 OPTIONS = {
+    "advise": ("", "--module", "--rate"),
     "claims": ("", "--runs", "--kept", "--root", "--workers"),
     "compare": ("", "--out", "--epochs"),
     "corpus": ("", "--field", "--tokenizer", "--vocabulary", "--tokens", "--top", "--nearest", "--out"),
@@ -53,6 +54,7 @@ OPTIONS = {
     "predict": ("", "--task", "--out"),
     "study": ("", "--root", "--kept", "--workers"),
     "sweep": ("", "--out", "--engine", "--workers", "--scheduler", "--slurm", "--device"),
+    "table": ("", "--csv", "--parquet"),
     "train": (
         *("", "--preset", "--task", "--device", "--kernels", "--workers", "--init-rates", "--seeds"),
         *("--engine", "--scheduler", "--slurm"),
