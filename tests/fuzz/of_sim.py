@@ -9,10 +9,10 @@ import torch
 
 import sim
 from sim.data.prontoqa import as_json_line
+from tests.fuzz import command_lines
 
-TASK = {"keys": "20..22", "n_anchors": 1, "length": 2, "vocab_size": 30, "reasoning_anchors": [4, 5]}
 TINY: dict[str, Any] = {
-    "task": TASK | {"memory_anchors": [1]},
+    "task": command_lines.TINY["task"],
     "model": {"d_m": 4, "d_f": 4},
     "training": {"epochs": 1, "batch_size": 4, "snapshot_epochs": []},
 }

@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,9 @@ from sim import MemberConfig, RunConfig, train
 from sim.config.run import make_run_config
 from sim.runs.files import only_writer
 from sim.training.engines import local
+from tests.tiny_task import TASK
 
-SMALL_TASK = {
-    "keys": "20..25",
-    "n_anchors": 2,
-    "length": 3,
-    "vocab_size": 48,
-    "reasoning_anchors": "4..7",
-    "memory_anchors": "1..3",
-    "held_out": [[4, 6]],
-}
+SMALL_TASK = tomllib.loads(TASK) | {"held_out": [[4, 6]]}
 NOISY_TASK = SMALL_TASK | {"n_anchors": 1, "length": 4, "held_out": [[4]]}
 """Sequences of a key, an anchor and two tokens of noise."""
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}

@@ -52,12 +52,16 @@ def test_the_errors_are_of_order_two_three_and_five() -> None:
         assert in_steps == pytest.approx(order, abs=0.25), NAMES[i]
 
 
-@pytest.mark.parametrize("sequences", [[[1]], [1, 2], [[0, 9]]])
-def test_other_sequences_are_refused(sequences: list[object]) -> None:
-    with pytest.raises(InputError, match="sequences = "):
-        train_associations(sequences, 5, steps=1, rate=0.1)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"vocab_size = 10000000: training needs .* of memory"):
-        train_associations([[1, 2]], 10_000_000, steps=1, rate=0.1)
+@pytest.mark.parametrize(
+    ("sequences", "vocab_size", "words"),
+    [
+        *((sequences, 5, "^sequences = ") for sequences in ([[1]], [1, 2], [[0, 9]])),
+        ([[1, 2]], 10_000_000, "^vocab_size = 10000000: training needs .* of memory"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(sequences: Any, vocab_size: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        train_associations(sequences, vocab_size, steps=1, rate=0.1)
 
 
 SCRIPT = load_script("corpus_associations")

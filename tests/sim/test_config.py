@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
-from sim.config.language import LanguageTask, corpus_name
+from sim.config.language import corpus_name
 from sim.config.model import KINDS, EmbMLPConfig, TransformerConfig, register_model
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
@@ -156,7 +156,7 @@ def test_a_preset_is_a_file_that_can_start_from_another(
     assert preset_names() == ["base", "next"]
     expected = {"model": {"d_m": 8, "d_f": 7}, "sources": {"model.d_m": "paper"}}
     assert load_preset("next") == expected
-    with pytest.raises(InputError, match="preset"):
+    with pytest.raises(InputError, match=r"^preset = 'bas'"):
         load_preset("bas")
 
 
@@ -226,7 +226,7 @@ def test_differences_are_named_with_both_values_those_of_the_task_last() -> None
         "training.beta1 = 0.5, not 0.9",
         "training.epochs = 5, not 100",
     )
-    assert "1" in more
+    assert more == "and 1 more"
     assert differences(_member(), _member("40..52")) == 'task.keys = "40..49", not "40..52"'
     assert "not set" in differences(_member(model={"kind": "one-layer"}), _member())
 
@@ -253,21 +253,7 @@ def test_lemma_1_is_asked_where_every_matrix_is_drawn_at_one_scale(settings: dic
     assert not TransformerConfig(**settings).one_initial_scale
 
 
-def test_without_a_choice_the_papers_emb_mlp_is_trained_on_its_task() -> None:
-    (member,) = RunConfig().members()
-    assert member.task == Task.paper(3)
-    assert (member.init_rate, member.seed, member.model.kind) == (0.8, 0, "emb-mlp")
-
-
 def test_files_whose_names_differ_before_the_last_dot_are_corpora_of_different_names() -> None:
     files = ("data.train.txt", "data.test.txt", ".hidden.txt", "my text.md", "é.md", "no_ending")
     names = ["data.train", "data.test", "hidden", "my-text", "corpus", "no_ending"]
     assert [corpus_name(f"folder.d/{file}") for file in files] == names
-
-
-def test_a_whole_vocabulary_is_that_of_a_tokenizer() -> None:
-    corpora = [{"name": "one", "files": ["one.txt"]}]
-    given = {"corpora": corpora, "n_sequences": 1, "length": 2, "vocab_size": 3, "whole_vocabulary": True}
-    assert LanguageTask(**given, tokenizer="tokenizer.json").whole_vocabulary
-    with pytest.raises(InputError, match="there is no tokenizer"):
-        LanguageTask(**given)

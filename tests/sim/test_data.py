@@ -17,7 +17,9 @@ from theory.arrays import FloatArray
 
 
 def test_the_emb_mlp_setting_is_enumerated() -> None:
-    data = build_dataset(RunConfig().members()[0])
+    (member,) = RunConfig().members()
+    assert member.task == Task.paper(3)
+    data = build_dataset(member)
     sizes = {name: len(rows) for name, rows in data.parts.items()}
     assert sizes == {"mem": 10_000, "rsn_train": 9_800, "rsn_test": 200}
     assert len(data.train) == 19_800

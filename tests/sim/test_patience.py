@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from sim import Execution, Run, train
+from sim import Run, train
 from sim.config.run import TrainingConfig
 from sim.runs.run import is_complete
-from sim.training.engines import jobs_of
 from sim.training.schedule import has_ended, learning_rate
 from sim.training.session import train_together
 from tests.sim.conftest import small, small_member, stopped_after
-from theory import InputError
 
 OPTIONS = {
     "dtype": "float64",
@@ -102,14 +100,6 @@ def test_an_interrupted_run_ends_as_it_would_have(stop_after: int, ended: Run, t
     assert not is_complete(tmp_path / "cut")
     assert train_together([config], [tmp_path / "cut"], resume=True) == "complete"
     assert Run.open(tmp_path / "cut").metrics == ended.metrics
-
-
-def test_each_is_trained_apart_and_in_one_process(tmp_path: Path) -> None:
-    members = small(**OPTIONS, patience=1.0, seeds=[0, 1]).members()
-    paths = [tmp_path / member.name for member in members]
-    assert [len(job) for job in jobs_of(list(zip(members, paths, strict=True)), "cuda", 1)] == [1, 1]
-    with pytest.raises(InputError, match=r"training\.patience = 1\.0.*train each separately"):
-        train_together(members, paths, Execution())
 
 
 START, FACTOR, FINAL = 1e-5, 20.0, 2e-6

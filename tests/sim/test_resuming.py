@@ -16,6 +16,7 @@ from sim.models.layers import Parameters
 from sim.runs import provenance
 from sim.runs.folder import RunFolder, read_config
 from sim.training import kernels
+from tests.run_folder import every_file
 from tests.sim.conftest import NOISY_TASK, small, small_member, stopped_after
 from tests.sim.test_device_loop import on_device
 from theory import InputError
@@ -127,12 +128,12 @@ def test_evaluating_more_often_changes_no_weight(tmp_path: Path) -> None:
 def test_members_without_a_checkpoint_in_common_keep_their_progress(tmp_path: Path) -> None:
     """One is at step 5, the other has not begun: together both would start from zero."""
     (first,) = interrupt(small(seeds=[0]), tmp_path, 5)
-    before = {file: file.read_bytes() for file in first.glob("checkpoints/*")}
+    before = every_file(first)
     both = small(seeds=[0, 1]).members()
     paths = [tmp_path / member.name for member in both]
     with pytest.raises(InputError, match="no checkpoint in common"):
         train_together(both, paths, resume=True)
-    assert before == {file: file.read_bytes() for file in first.glob("checkpoints/*")}
+    assert every_file(first) == before
     assert train_together(both[:1], paths[:1], resume=True) == "complete"
 
 

@@ -28,8 +28,8 @@ from theory import InputError, token_label_matrix
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return train(small(), tmp_path / "runs")[0]
+def run(folder: Path) -> Run:
+    return Run.open(folder)
 
 
 def test_a_run_folder_holds_what_it_should(run: Run) -> None:
