@@ -63,8 +63,11 @@ class Entries:
         """Return the value, or refuse anything else."""
         try:
             array = np.asarray(value)
-        except (ValueError, TypeError, OverflowError):
-            raise InputError(argument, value, "not an array", "give equally long rows of numbers") from None
+        except (ValueError, TypeError, OverflowError, RuntimeError):
+            # Of torch's tensors with a gradient, on a GPU or in bfloat16 NumPy makes none.
+            rows, tensor = "give equally long rows of numbers", "give tensor.detach().float().cpu()"
+            remedy = tensor if hasattr(value, "detach") else rows
+            raise InputError(argument, value, "not an array", remedy) from None
         # An empty list is an array of floats to NumPy.
         if array.dtype.kind not in ("iu" if self.integers and array.size else "iuf"):
             kind = "integers" if self.integers else "real numbers"
@@ -135,12 +138,18 @@ def as_integer(argument: str, value: object) -> int:
     """Return ``value`` as an int, or refuse it: 2.0 and True are not integers here."""
     # Asking ``numbers.Integral`` takes longer than the rest, and a task has hundreds of tokens.
     if type(value) is not int:
+        value = scalar(value)
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise InputError(argument, value, "not an integer", "give a whole number")
         value = int(value)
     if abs(value) > _LARGEST:
         raise InputError(argument, value, "too large", "give a number of at most 18 digits")
     return value
+
+
+def scalar(value: Any) -> Any:
+    """Return the number in a tensor or an array without axes; anything else as it is."""
+    return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
@@ -237,7 +246,8 @@ def _any(checks: list[Check], argument: str, value: Any) -> Any:
 
 
 def _one_of(choices: tuple[Any, ...], argument: str, value: Any) -> Any:
-    if not any(type(value) is type(choice) and value == choice for choice in choices):
+    kind = str if isinstance(value, str) else type(value)  # NumPy has a text of its own.
+    if not any(kind is type(choice) and value == choice for choice in choices):
         raise InputError(argument, value, "unknown", f"choose one of {', '.join(map(str, choices))}")
     return value
 
@@ -249,7 +259,7 @@ def _instance(wanted: type, argument: str, value: Any) -> Any:
 
 
 def _each(check: Check, argument: str, value: Any) -> Any:
-    is_scalar = isinstance(value, np.ndarray) and not value.ndim
+    is_scalar = getattr(value, "ndim", 1) == 0
     if is_scalar or not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
         raise InputError(argument, value, "not a list", "give a list, a tuple or a range")
     items = list(itertools.islice(value, MOST_ITEMS + 1))
@@ -271,6 +281,7 @@ def _exactly(checks: list[Check], argument: str, value: Any) -> Any:
 def _number(argument: str, value: Any) -> Any:
     if type(value) is float and math.isfinite(value):
         return value
+    value = scalar(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(argument, value, "not a number", "give a number")
     try:
@@ -279,7 +290,7 @@ def _number(argument: str, value: Any) -> Any:
         number = math.inf
     if not math.isfinite(number):
         raise InputError(argument, value, "not a finite number", "give a finite number")
-    return value if isinstance(value, float) else number
+    return number
 
 
 def _text(argument: str, value: Any) -> Any:
@@ -291,9 +302,9 @@ def _text(argument: str, value: Any) -> Any:
 
 
 def _truth(argument: str, value: Any) -> Any:
-    if not isinstance(value, (bool, np.bool_)):
+    if not isinstance(value := scalar(value), bool):
         raise InputError(argument, value, "neither True nor False", "give one of the two")
-    return bool(value)
+    return value
 
 
 _SCALARS: dict[Any, Check] = {int: as_integer, float: _number, bool: _truth, str: _text, Any: _anything}

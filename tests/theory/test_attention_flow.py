@@ -153,6 +153,8 @@ def test_an_anchor_that_is_not_driven_hides_no_other():
     assert grown.reasoning == grown.alignment[11] > 0
     assert grown.memory == pytest.approx(np.abs(grown.alignment[[1, 2]]).mean())
     assert grown.selectivity == grown.reasoning / grown.memory
+    grown.alignment[[1, 2]] = 0.0
+    assert grown.selectivity == np.inf
 
 
 SOURCES = ["embedding", "position", "layer_norm"]

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 
-from theory import InputError, Task, label_distribution_embedding
+from theory import InputError, Task, cosine_matrix, label_distribution_embedding
 from theory.arrays import ArrayLike, Float64, Integer, Real
 from theory.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
 from theory.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
@@ -60,12 +61,13 @@ def test_an_array_that_may_be_missing_or_a_number_is_held_only_as_an_array():
 
 
 NAN, INF = float("nan"), float("inf")
+ZERO_D = (np.int64(3), np.array(3), torch.tensor(3))
 ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
-    int: ([3, np.int64(3), 10**18, -(10**18)], [True, 2.0, "3", None, 10**18 + 1, -(10**18) - 1]),
-    float: ([1.5, 2, np.float32(0.5), -(10**15)], [NAN, INF, -INF, True, "1", None, 1j, 10**400]),
-    bool: ([True, np.False_], [1, 0, None, "True"]),
+    int: ([3, *ZERO_D, 10**18, -(10**18)], [True, 2.0, "3", None, 10**18 + 1, -(10**18) - 1]),
+    float: ([1.5, 2, *ZERO_D, np.float32(0.5), -(10**15)], [NAN, INF, -INF, True, "1", None, 1j, 10**400]),
+    bool: ([True, np.False_, np.array(True)], [1, np.array(0), None, "True"]),
     str: (["a", "", "γ"], ["a\n", "\x00", b"x", 1, None]),
-    Literal["a", 1]: (["a", 1], ["b", True, 1.0, ["a"], None]),
+    Literal["a", 1]: (["a", np.str_("a"), 1], ["b", True, 1.0, ["a"], None]),
     Annotated[int, Between(2, 4)]: ([2, 3, 4], [1, 5, 2.0]),
     Annotated[float, Between(0, 2, open=True)]: ([1e-300, 1.9], [0, 2, -1, 3, NAN]),
     Size: ([1, 10**9], [0, -1, 1.0]),
@@ -74,7 +76,10 @@ ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
     Decay: ([0, 1e6], [-1e-9, 1.1e6]),
     Rate: ([0, 5], [-1e-9, 5.01]),
     int | None: ([3, None], ["x", 1.5]),
-    Sequence[int]: ([[], [1], (2, 3), range(3), np.arange(3)], [3, "12", b"1", {1: 2}, [1.5], np.array(3)]),
+    Sequence[int]: (
+        [[], [1], (2, 3), range(3), np.arange(3), torch.arange(3)],
+        [3, "12", b"1", {1: 2}, [1.5], *ZERO_D],
+    ),
     tuple[int, float]: ([(1, 2.0), [1, 2]], [(1,), (1, 2, 3), 3, (1.5, 2), "12"]),
     npt.ArrayLike: ([[1, 2], 3.5, [[1.0]], np.zeros(2)], [[[1], [1, 2]], [NAN], ["x"], [1j], [None]]),
     Integer[ArrayLike, " n"]: ([[1, 2], [], np.arange(2)], [[1.5], [True], [NAN], 3, [[1]]]),
@@ -93,13 +98,21 @@ def test_a_value_is_allowed_by_its_annotation_alone(hint):
     call = checked(function)
     for value in ALLOWED[hint][0]:
         for found in (call(0, value), call(other=0, value=value)):
-            same = value.tolist() if isinstance(value, np.ndarray) else value
+            same = value.tolist() if isinstance(value, (np.ndarray, torch.Tensor)) else value
             np.testing.assert_equal(np.asarray(found).tolist() if same is not value else found, same)
     for value in ALLOWED[hint][1]:
         for arguments, named in (((0, value), {}), ((0,), {"value": value})):
             with pytest.raises(InputError) as refusal:
                 call(*arguments, **named)
             assert refusal.value.argument == "value"
+
+
+@pytest.mark.parametrize("kind", [{"requires_grad": True}, {"dtype": torch.bfloat16}])
+def test_a_tensor_that_numpy_does_not_read_is_refused_with_one_that_it_does(kind):
+    matrix = torch.eye(2, **kind)
+    with pytest.raises(InputError, match=r"^rows = .* give tensor.detach\(\).float\(\).cpu\(\)"):
+        cosine_matrix(matrix)
+    assert (cosine_matrix(matrix.detach().float().cpu()) == np.eye(2)).all()
 
 
 def test_what_is_read_is_what_the_function_gets():

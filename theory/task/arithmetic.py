@@ -58,7 +58,7 @@ def parse(text: str, table: dict[int, int]) -> ast.expr:
     The text has at most 1000 characters, as given and so written, and is nested at most 100 deep. A refusal
     names the column, counted from 1, of the first part that may not occur. ``table`` is g.
     """
-    source = re.sub("#.*", "", text).replace("\n", " ").strip(" ")
+    source = re.sub(r"\s", " ", re.sub("#.*", "", text)).strip()
     rows = _Rows(source, {}, table)
     _check_length(source)
     try:

@@ -63,8 +63,8 @@ class ValueGrowth:
 
     @property
     def selectivity(self) -> float:
-        """``reasoning`` over ``memory``: Theorem 2 has it well above 1."""
-        return self.reasoning / self.memory
+        """``reasoning`` over ``memory``: Theorem 2 has it well above 1; infinite where ``memory`` is 0."""
+        return self.reasoning / self.memory if self.memory else float("inf")
 
 
 def _mean_size(cosines: FloatArray) -> float:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theory.arrays import IntArray
-from theory.checked import as_integer
+from theory.checked import as_integer, scalar
 from theory.errors import InputError, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.rule import Deterministic, Rule
@@ -152,9 +152,8 @@ class Function(Deterministic, in_files=False):
         except Exception as error:
             problem = f"raises {type(error).__name__} ({error}) {where}"
             raise InputError("rule", self.name, problem, _REMEDY) from error
-        if isinstance(label, np.ndarray) and label.shape == ():
-            label = label[()]
-        if isinstance(label, (bool, np.bool_)) or not isinstance(label, numbers.Integral):
+        label = scalar(label)
+        if isinstance(label, bool) or not isinstance(label, numbers.Integral):
             raise InputError("rule", self.name, f"returns {label!r}, not an integer, {where}", _REMEDY)
         if abs(int(label)) >= 2**62:
             raise InputError("rule", self.name, f"returns {label}, too large a number, {where}", _REMEDY)
