@@ -184,9 +184,7 @@ class RunConfig(Settings):
     @field_validator("task", mode="before")
     @classmethod
     def _as_table(cls, value: object) -> object:
-        if isinstance(value, Task | LanguageTask):
-            return any_task_table(value)
-        return str(value) if isinstance(value, Path) else value
+        return any_task_table(value) if isinstance(value, Task | LanguageTask) else value
 
     def build_task(self) -> Task:
         """Return the task, or raise InputError."""
@@ -243,7 +241,7 @@ class MemberConfig(Settings):
     @property
     def name(self) -> str:
         """The name of the run's folder: γ to six digits, or to all that it has."""
-        short = f"{self.init_rate:g}"
+        short = f"{self.init_rate:zg}"
         rate = short if float(short) == self.init_rate else repr(self.init_rate)
         return f"gamma{rate}_seed{self.seed}"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from theory import InputError
@@ -37,7 +39,7 @@ class Section(BaseModel):
 
         def __init__(self, /, **data: Any) -> None:
             try:
-                super().__init__(**data)
+                super().__init__(**{name: _plain(value) for name, value in data.items()})
             except ValidationError as error:
                 raise _first_problem(error, type(self)) from None
 
@@ -47,6 +49,15 @@ class Section(BaseModel):
             field = type(self).model_fields.get(name or "")
             if name == "kind" or field is None or value != field.get_default(call_default_factory=True):
                 yield name, value
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers, arrays of them and paths as a file would hold them; anything else as it is."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def tagged(source: str, default: Any, **checks: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from sim.config.language import LanguageTask
 from theory import InputError, Task
 from theory.errors import in_file, nearest, unknown_key
-from theory.reading import is_file, load_json
+from theory.reading import as_path, is_file, load_json
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS, load_toml
 
@@ -73,7 +73,7 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError("task", value, "no task", f"give one of {known}, a task file, or a table")
     if value in PRESETS:
         return task_to_dict(Task.paper(length=PRESETS[value]))
-    file = Path(value)
+    file = as_path("task", value)
     if file.suffix != ".toml" and not is_file(file):
         near = nearest(value, PRESETS)
         hint = f"did you mean {near!r}? choose" if near else "choose"
@@ -96,7 +96,7 @@ def read_description(file: Path | str) -> dict[str, Any]:
     It is a configuration, and a task file that it names is found beside it; a run's config.json; or a task,
     which is returned as ``{"task": table}``. A file that is none of these, or two at once, is refused.
     """
-    path = Path(file)
+    path = as_path("file", file)
     if str(file) in PRESETS and not is_file(path):
         raise InputError("file", str(file), "the name of a task, not a file", f"give it as --task {file}")
     if path.suffix == ".json":
@@ -118,7 +118,7 @@ def read_description(file: Path | str) -> dict[str, Any]:
         return {"task": data}
     name = data.get("task")
     if isinstance(name, str) and name not in PRESETS:
-        return data | {"task": str(path.parent / name)}
+        return data | {"task": str(path.parent / as_path("task", name))}
     return data
 
 

@@ -4,12 +4,13 @@ import pickle
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
-from sim.config.language import corpus_name
+from sim.config.language import CorpusSource, corpus_name
 from sim.config.model import KINDS, EmbMLPConfig, TransformerConfig, register_model
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
@@ -37,6 +38,24 @@ def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_pat
         with pytest.raises(InputError, match=rf"^{file}: length = 1: "):
             read()
     assert make_run_config(saved).build_task() == PAPER
+
+
+def test_numbers_of_numpy_and_paths_are_those_of_a_file() -> None:
+    given = {"seeds": np.arange(2), "init_rates": [np.float32(0.5)], "training": {"epochs": np.int64(3)}}
+    plain = {"seeds": [0, 1], "init_rates": [0.5], "training": {"epochs": 3}}
+    assert make_run_config(given).model_dump_json() == make_run_config(plain).model_dump_json()
+    assert CorpusSource(name="a", files=(Path("a.txt"),)) == CorpusSource(name="a", files=("a.txt",))
+    for wrong in (np.array([1.5]), np.array([True]), np.arange(2)[None]):
+        with pytest.raises(InputError, match=r"^seeds\.0 = "):
+            RunConfig(seeds=wrong)
+
+
+def test_a_task_may_lie_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "task.toml").write_text(dump_toml(task_to_dict(PAPER)))
+    (tmp_path / "run.toml").write_text('task = "~/task.toml"\n')
+    for name in ("~/task.toml", "~/run.toml"):
+        assert RunConfig(task=name).build_task() == PAPER
 
 
 @pytest.mark.parametrize("kind", ["emb-mlp", "one-layer", "transformer"])
