@@ -21,8 +21,9 @@ from theory.checked import Size, checked
 from theory.reading import PathLike, as_path, open_regular
 
 IntArray = npt.NDArray[np.int32]
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\S")
-"""A word: letters and digits, with apostrophes and hyphens inside. Any other mark is a token of its own."""
+WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*|['’-][^\W_]+)*|\S")
+"""A word: letters and digits, with accents of their own, apostrophes and hyphens inside. Any other mark is a
+token of its own."""
 OTHER = "<other>"
 """The token that stands for every word that the vocabulary leaves out."""
 LARGEST_VOCABULARY = 2**22
@@ -148,7 +149,7 @@ def build_corpus(
 
 
 def _texts(documents: Any) -> Iterator[str]:
-    if isinstance(documents, (str, bytes)) or not np.iterable(documents):
+    if isinstance(documents, (str, bytes, dict)) or not np.iterable(documents):
         raise InputError("documents", documents, "not a list of texts", "give a list of them")
     for document in documents:
         if not isinstance(document, str):

@@ -19,7 +19,7 @@ from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.checked import Between, Size, checked
-from theory.reading import as_path, open_regular
+from theory.reading import PathLike, as_path, open_regular
 
 END = "<end>"
 """The token after every document."""
@@ -77,7 +77,7 @@ def make_language_task(
     length: Size = 128,
     n_sequences: Size | None = None,
     vocabulary: Annotated[int, Between(3)] | None = None,
-    tokenizer: str = "",
+    tokenizer: PathLike = "",
     whole_vocabulary: bool = False,
     layout: Layout = "cut",
 ) -> LanguageTask:
@@ -92,7 +92,7 @@ def make_language_task(
         Sequences of each corpus; by default as many as the smallest has, at most 500.
     vocabulary : int, optional
         Tokens to keep, <other> and <end> among them; all by default.
-    tokenizer : str, optional
+    tokenizer : path, optional
         A tokenizer.json of Hugging Face; words and marks without one.
     whole_vocabulary : bool, optional
         Keep every token of the tokenizer, whether it occurs or not.
@@ -107,14 +107,14 @@ def make_language_task(
         length=length,
         vocab_size=vocabulary or 3,
         layout=layout,
-        tokenizer=tokenizer,
+        tokenizer=str(tokenizer),
         whole_vocabulary=whole_vocabulary,
     )
     named = tuple(
         source.model_copy(update={"sha256": source.sha256 or tuple(map(digest_of, source.files))})
         for source in corpora
     )
-    whole, lengths = _read(named, tokenizer)
+    whole, lengths = _read(named, task.tokenizer)
     size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
     if n_sequences is None:
         numbers = _windows(whole, lengths, length) if layout == "pack" else lengths.values()

@@ -36,19 +36,20 @@ def read_documents(
         What a document is in a text file, without the white space around it. Lines end in LF, CR LF or CR.
     """
     file = as_path("path", path)
-    if file.suffix not in _READERS:
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
         known = ", ".join(sorted(_READERS))
         remedy = f"give a file that ends in one of {known}"
         raise InputError("file", str(file), "unknown kind of corpus", remedy)
     if not fields:
         raise InputError("fields", fields, "none", 'name the one with the text, such as "text"')
-    return (document for document in _READERS[file.suffix](file, fields, unit) if document.strip())
+    return (document for document in reader(file, fields, unit) if document.strip())
 
 
 def fields_of(path: PathLike) -> tuple[str, ...]:
     """Return the keys with the text in a file: those of PrOntoQA if its first object has them, or "text"."""
     file, first = as_path("path", path), ""
-    if file.suffix in (".jsonl", ".ndjson"):
+    if file.suffix.lower() in (".jsonl", ".ndjson"):
         first = next((line for _, line in lines_of(file) if line.strip()), "")
     return PRONTOQA if all(f'"{key}"' in first for key in PRONTOQA) else ("text",)
 

@@ -39,7 +39,7 @@ def test_documents_of_a_text_file(tmp_path_factory: Any, end: str, lines: list[s
 
 def test_documents_of_json_lines(tmp_path: Path) -> None:
     lines = [{"q": "one", "steps": ["two", "three"]}, {"q": "", "steps": []}, {"q": "four", "steps": []}]
-    file = _file(tmp_path, "a.jsonl", "\n\n".join(map(json.dumps, lines)))
+    file = _file(tmp_path, "a.JSONL", "\n\n".join(map(json.dumps, lines)))
     assert [text.split() for text in read_documents(file, fields=("q", "steps"))] == [
         ["one", "two", "three"],
         ["four"],
@@ -82,6 +82,12 @@ def test_tokens_are_numbered_by_frequency_and_documents_stay_apart() -> None:
     assert corpus.words == ("a", "b", "c")
     assert [tokens.tolist() for tokens in corpus] == [[1, 0], [0, 2, 0], [1]]
     assert corpus_counts(corpus, 3).pairs.toarray().tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0]]
+
+
+def test_accents_that_are_characters_of_their_own_divide_no_word() -> None:
+    assert build_corpus(["Cafe\u0301s, İ l'e\u0301te\u0301"]).words == (
+        *("cafe\u0301s", ",", "i\u0307", "l'e\u0301te\u0301"),
+    )
 
 
 def test_a_word_that_does_not_occur() -> None:

@@ -83,7 +83,7 @@ def train(options: Train) -> int:
     try:
         task = sim.make_language_task(
             [_source(file, options.field, options.documents) for file in options.files],
-            tokenizer=str(options.tokenizer or ""),
+            tokenizer=options.tokenizer or "",
             length=options.context,
             n_sequences=options.sequences,
             **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
