@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,6 +25,7 @@ from sim.training.schedule import has_ended, next_mark
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.checked import checked
+from theory.reading import PathLike, paths_of
 
 _LOG = logging.getLogger("anchorflow")
 
@@ -49,7 +49,7 @@ Report = Callable[[Progress], None]
 @checked
 def train_together(
     members: Sequence[MemberConfig],
-    paths: Sequence[Path],
+    paths: Sequence[PathLike],
     execution: Execution | None = None,
     *,
     report: Report = lambda progress: None,
@@ -62,7 +62,7 @@ def train_together(
     ----------
     members : sequence of MemberConfig
         They share everything but γ, seed, learning rate and weight decay.
-    paths : sequence of Path
+    paths : sequence of path
         One folder for each member.
     execution : Execution, optional
         How; ``workers`` has no effect.
@@ -86,19 +86,20 @@ def train_together(
         had.
     """
     how = replace(execution or Execution(), **options)
+    where = paths_of(paths)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
     # Before it is read: a file that is replaced meanwhile is refused when the run continues.
     tokenizer = tokenizer_record(members[0]) if members else None
     trainer = Trainer(members, how.device)
     with ExitStack() as held:
-        for path in paths:
+        for path in where:
             held.enter_context(only_writer(path))
         folders = [
             open_folder(path, member, resume=how.resume, overwrite=how.overwrite)
-            for path, member in zip(paths, members, strict=True)
+            for path, member in zip(where, members, strict=True)
         ]
-        if all(map(is_complete, paths)):
+        if all(map(is_complete, where)):
             return "complete"  # By another process, since this one looked.
         recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
         route = route_for(members[0], recorded[0], how.device)

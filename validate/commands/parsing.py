@@ -138,7 +138,7 @@ def import_first(arguments: Sequence[str]) -> None:
         return
     is_file = name.endswith(".py")
     try:
-        path = Path(name).resolve()
+        path = Path(name).expanduser().resolve()
         if is_file:
             # Processes that train take over sys.path: they find the module by its name, too.
             sys.path.insert(0, str(path.parent))

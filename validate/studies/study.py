@@ -17,7 +17,8 @@ from theory import InputError
 from theory.checked import checked
 from theory.display import Shown
 from theory.errors import in_file, unknown_name
-from theory.task.toml import TASK_KEYS, load_toml
+from theory.reading import as_path, load_toml
+from theory.task.toml import TASK_KEYS
 from validate.observe import RUNS
 from validate.studies.axes import variants_of
 
@@ -111,7 +112,7 @@ def load_study(source: str | Path) -> Study:
     InputError
         If its file makes no sense, or has the name of a built-in study, whose runs it would be taken for.
     """
-    file = Path(source)
+    file = as_path("source", source)
     if file.suffix != ".toml":
         if str(source) not in study_names():
             raise unknown_name("study", str(source), study_names(), kind=UnknownStudyError)
