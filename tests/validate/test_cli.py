@@ -134,6 +134,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("predict", ["TASK.toml", "--task"]),
         ("train emb-mlp", ["--task emb-mlp"]),
         ("predict paper --scatter", ["scatter", "add --curves"]),
+        ("predict emb-mlp --samples 10", [": samples = 10", "at least 40"]),
         ("predict emb-mlp --curves --lr -1", ["learning_rate", "greater than 0"]),
         ("train --model.kind tranformer", ["model.kind", "'transformer'"]),
         ("train --model.kind one-layer --model.d-m 3", ["model key = 'd_m'", "d_k"]),

@@ -79,6 +79,10 @@ class Recorder:
     ) -> None:
         self.model, self.every, self.rows = model, every, list[dict[str, float]]()
         self._losses, self._noted = losses or {}, dict[str, float]()
+        for name, loss in self._losses.items():
+            if not callable(loss):
+                remedy = "give a function without arguments that returns the loss"
+                raise InputError(f"losses[{name!r}]", loss, "not a function", remedy)
         self._file = None if out is None else as_path("out", out).absolute()
         self._overwrite, self._columns = overwrite, dict[str, float | None]()
         if self._file is not None:

@@ -111,7 +111,8 @@ class Setting(Shown):
 
     def cosines(self, tokens: Sequence[int], epoch: int) -> FloatArray:
         """Return every seed's cosine matrix of some anchors, shape (n_seeds, n, n)."""
-        return np.array([run.cosines(tokens, epoch) for run in self.runs])
+        listed = list(tokens)
+        return np.array([run.cosines(listed, epoch) for run in self.runs])
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
         rows = []

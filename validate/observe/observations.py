@@ -156,7 +156,8 @@ class Observations(Shown):
         Parameters and errors are those of ``gram``; without ``columns`` the rows' own, which gives a square
         matrix. A zero vector has no direction: its cosines are NaN.
         """
-        others = rows if columns is None else columns
+        rows = list(rows)
+        others = rows if columns is None else list(columns)
         product = self.gram(rows, others, epoch)
         norms = dict(zip(self.tokens, self.at("norms", epoch), strict=True))
         sizes = np.outer([norms[token] for token in rows], [norms[token] for token in others])
@@ -179,8 +180,8 @@ def tokens_of(task: Task) -> tuple[int, ...]:
 
 def places(tokens: Sequence[int], among: Sequence[int], argument: str, kind: str) -> list[int]:
     """Return where tokens stand in a list, or refuse one that does not."""
-    index = {token: i for i, token in enumerate(among)}
-    for token in tokens:
+    index, listed = {token: i for i, token in enumerate(among)}, list(tokens)
+    for token in listed:
         if token not in index:
             raise InputError(argument, token, f"not {kind} of the task", "choose other tokens")
-    return [index[token] for token in tokens]
+    return [index[token] for token in listed]

@@ -236,6 +236,7 @@ def test_the_last_step_is_recorded_before_the_best_weights_come_back(monkeypatch
         ({"embedding": "none"}, "embedding"),
         ({"ranks": ["none*"]}, "ranks"),
         ({"data": Task.paper()}, "embedding"),
+        ({"losses": {"held out": 0.5}}, r"losses\['held out'\]"),
     ],
 )
 def test_a_refusal_names_the_argument(settings, argument):

@@ -291,7 +291,7 @@ def test_what_is_kept_has_all_that_a_figure_shows(number):
 @pytest.mark.parametrize(
     ("number", "given", "problem"),
     [
-        (3, [], "none for Fig. 3"),
+        (3, [], r"^observations = \[\]: none for Fig. 3"),
         (4, "transformer", "about the Emb-MLP"),
         (8, "emb-mlp", "none has several memory mappings"),
         (16, "transformer", r"about Transformers without norm \(--model\.norm none\)"),

@@ -215,11 +215,11 @@ def test_cosines_are_those_of_the_embedding(transformer_run):
     assert found.epochs == (0, 1, 2)
     rows, columns = list(task.reasoning_anchors), [25, 3, 20]
     square = cosine_matrix(embedding[rows])
-    np.testing.assert_allclose(found.cosines(rows, 2), square, atol=1e-12)
+    np.testing.assert_allclose(found.cosines(iter(rows), 2), square, atol=1e-12)
     oblong = cosine_matrix(embedding[rows], embedding[columns])
-    np.testing.assert_allclose(found.cosines(rows, 2, columns), oblong, atol=1e-12)
+    np.testing.assert_allclose(found.cosines(iter(rows), 2, iter(columns)), oblong, atol=1e-12)
     products = embedding[rows] @ embedding[columns].T
-    np.testing.assert_allclose(found.gram(rows, columns, 2), products, atol=1e-12)
+    np.testing.assert_allclose(found.gram(iter(rows), iter(columns), 2), products, atol=1e-12)
     assert found.label == "γ = 0.5, seed 0"
     assert found.tokens == (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25)
 

@@ -107,7 +107,7 @@ class PaperFigure:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
         if self.sources and not observations:
             problem = f"none for Fig. {self.number}"
-            raise InputError("runs", [], problem, "give some, or leave them out to show the kept runs")
+            raise InputError("observations", [], problem, "give some, or leave them out for the kept runs")
         return self.sheet(observations).plot()
 
     def sheet(self, observations: Sequence[Observations]) -> Sheet:
