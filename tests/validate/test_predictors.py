@@ -48,6 +48,9 @@ def test_every_list_takes_its_predictions_from_one(settings):
             np.testing.assert_array_equal(matrix, compared[name][i])
     for name in computed.keys() & names:
         np.testing.assert_array_equal(computed[name], compared[name][0])
+    key = small.task.keys[0]
+    with pytest.raises(theory.InputError, match=rf"^tokens = {key}: not an anchor"):
+        predicted_cosines(small.runs, 6, [11, key])
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from theory import (
 )
 from theory.arrays import FloatArray
 from validate.observe import NotObservedError, Observations
+from validate.observe.observations import places
 from validate.observe.times import time_at
 
 Tokens = tuple[int, ...]
@@ -213,7 +214,7 @@ def predictions(
 
 
 def _rows(run: Observations, tokens: Tokens) -> list[int]:
-    return [run.task.anchors.index(token) for token in tokens]
+    return places(tokens, run.task.anchors, "tokens", "an anchor")
 
 
 def predicted_average_share(config: MemberConfig, tolerance: float) -> float:
