@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from theory.checked import as_integer, checked
+from theory.checked import checked
 from theory.errors import InputError
 from theory.task.domain import Combination, Domain
 from theory.task.rule import Rule
@@ -57,8 +57,7 @@ class Mapping:
         object.__setattr__(self, "anchors", distinct_integers("anchors", anchors))
         object.__setattr__(self, "rule", known)
         object.__setattr__(self, "name", _checked_name(name) or known.kind)
-        combinations = (tuple(as_integer("held_out", a) for a in c) for c in held_out)
-        object.__setattr__(self, "held_out", frozenset(combinations))
+        object.__setattr__(self, "held_out", frozenset(map(tuple, held_out)))
         known.check(self.anchors)
 
     @property
@@ -76,8 +75,8 @@ class Mapping:
 
 
 def distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
-    """Return the values sorted, or refuse an empty list, a repeated value or a non-integer."""
-    listed = sorted(as_integer(argument, v) for v in values)
+    """Return the values sorted, or refuse an empty list or a repeated value."""
+    listed = sorted(values)
     if not listed:
         raise InputError(argument, listed, "empty", "give at least one token")
     twice = next((v for v, following in itertools.pairwise(listed) if v == following), None)

@@ -9,7 +9,6 @@ import tomli_w
 
 from theory.checked import MOST_ITEMS
 from theory.errors import InputError, unknown_key
-from theory.reading import load_toml as load_toml
 from theory.task.mapping import Mapping
 from theory.task.rule import RULES, Rule
 

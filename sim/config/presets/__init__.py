@@ -12,8 +12,8 @@ from sim.config.run import SECTIONS, TrainingConfig, steps_in_epoch
 from theory import Task
 from theory.checked import checked
 from theory.errors import unknown_name
+from theory.reading import load_toml
 from theory.task.population import population_size
-from theory.task.toml import load_toml
 
 FOLDER = Path(__file__).resolve().parent
 STEPS = 20_000

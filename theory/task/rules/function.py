@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from theory.arrays import IntArray
-from theory.checked import as_integer, scalar
+from theory.checked import checked, scalar
 from theory.errors import InputError, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.rule import Deterministic, Rule
@@ -41,13 +41,9 @@ class Tabulated(Deterministic):
     required: ClassVar[tuple[str, ...]] = ("labels",)
     description: ClassVar[str] = "label = f(key, anchors)"
 
-    def __init__(self, labels: Any) -> None:
-        try:
-            rows = tuple(tuple(as_integer("labels", v) for v in row) for row in labels)
-        except TypeError:
-            remedy = "give one list of labels for each key"
-            raise InputError("labels", labels, "not a table", remedy) from None
-        object.__setattr__(self, "labels_", rows)
+    @checked
+    def __init__(self, labels: Iterable[Iterable[int]]) -> None:
+        object.__setattr__(self, "labels_", tuple(map(tuple, labels)))
 
     def parameters(self) -> dict[str, Any]:
         """Return the labels as one line of text for each key."""
