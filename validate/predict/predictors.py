@@ -168,26 +168,24 @@ PREDICTORS = (
     ),
     Predictor("eq. 14", "eq. 14, width 12", from_eq14, eq14_cosines, sums_only=True),
 )
-EQUATIONS = {
-    UNIFORM: "eq. 5, 7, 8",
-    MARGINAL: "eq. 5 once the marginal label distribution is fitted",
-    "finite sample": "eq. 5 with the run's own label counts",
-    "frozen flow": "eq. 5, the run's initial weights, matched sum of learning rates",
-    "frozen flow, late": "eq. 5, the run's initial weights, t to infinity",
-    "eq. 14": "eq. 14, width 12; sums of anchors only",
-    FITTED_WIDTH: "eq. 14; each run's width is fitted on the other seeds (on itself if alone)",
+EQUATIONS: dict[str, tuple[str, ...]] = {
+    UNIFORM: ("eq. 5, 7, 8", "label_distribution"),
+    MARGINAL: ("eq. 5 once the marginal label distribution is fitted", "label_distribution"),
+    "finite sample": ("eq. 5 with the run's own label counts", "token_label_matrix"),
+    "frozen flow": (
+        "eq. 5, the run's initial weights, matched sum of learning rates",
+        "frozen_flow",
+        "frozen_direction",
+    ),
+    "frozen flow, late": ("eq. 5, the run's initial weights, t to infinity", "frozen_direction"),
+    "eq. 14": ("eq. 14, width 12; sums of anchors only", "eq14_embedding"),
+    FITTED_WIDTH: (
+        "eq. 14; each run's width is fitted on the other seeds (on itself if alone)",
+        "eq14_embedding",
+        "fit_width",
+    ),
 }
-"""Where each predictor comes from."""
-FUNCTIONS = {
-    UNIFORM: ("theory.label_distribution",),
-    MARGINAL: ("theory.label_distribution",),
-    "finite sample": ("theory.token_label_matrix",),
-    "frozen flow": ("theory.frozen_flow", "theory.frozen_direction"),
-    "frozen flow, late": ("theory.frozen_direction",),
-    "eq. 14": ("theory.eq14_embedding",),
-    FITTED_WIDTH: ("theory.eq14_embedding", "theory.fit_width"),
-}
-"""The functions behind each predictor, as the table of equations names them."""
+"""Where each predictor comes from, and the functions of ``theory`` that compute it."""
 
 
 def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, FloatArray]:

@@ -110,14 +110,14 @@ class Statistics:
 
 def counted(task: Task) -> Statistics:
     """Count the labels of a task, or raise ``TooManyEntriesError``."""
-    tokens = _shown_tokens(task)
-    P = {s: label_distribution(task, s, held_out=True) for s in tokens}
-    numbers = [(*_mean_and_std(p), float(((p - 1 / task.vocab_size) ** 2).sum())) for p in P.values()]
+    tokens = _shown_tokens(task)  # Anchors first.
+    P = label_distribution(task, tokens, held_out=True)
+    numbers = _token_numbers(P, ((P - 1 / task.vocab_size) ** 2).sum(axis=1))
     cosines = {group: _exact_cosines(task, own) for group, own in groups_of(task).items()}
     return Statistics(
         *_token_statistics(task, tokens, _exact(numbers)),
         cosines,
-        _exact([P[s] for s in task.anchors]),
+        _exact(P[: len(task.anchors)]),
         _exact(marginal_distribution(task, held_out=True)),
         exact_tokens=tokens,
     )
@@ -142,7 +142,9 @@ def sampled(task: Task, n_samples: int, seed: int, reason: TooManyEntriesError) 
             **_exact_cosines(task, own, sums_only=True),
         }
     return Statistics(
-        *_token_statistics(task, tokens, labels.estimate(_token_numbers)),
+        *_token_statistics(
+            task, tokens, labels.estimate(lambda m: _token_numbers(m.shares, np.diagonal(m.centred())))
+        ),
         cosines,
         labels.estimate(lambda m: m.shares[anchors]),
         labels.estimate(lambda m: weights @ m.shares),
@@ -186,15 +188,12 @@ def _token_statistics(
     return values, errors
 
 
-def _token_numbers(moments: LabelMoments) -> list[tuple[float, float, float]]:
-    norms = np.diagonal(moments.centred())
-    return [(*_mean_and_std(row), float(norm)) for row, norm in zip(moments.shares, norms, strict=True)]
-
-
-def _mean_and_std(distribution: FloatArray) -> tuple[float, float]:
-    labels = np.arange(len(distribution))
-    mean = float(distribution @ labels)
-    return mean, float(np.sqrt(distribution @ (labels - mean) ** 2))
+def _token_numbers(shares: FloatArray, norm2: FloatArray) -> FloatArray:
+    """Return mean label, standard deviation and norm² of distributions (n, d), shape (n, 3)."""
+    labels = np.arange(shares.shape[1])
+    means = shares @ labels
+    stds = np.sqrt((shares * (labels - means[:, None]) ** 2).sum(axis=1))
+    return np.column_stack([means, stds, norm2])
 
 
 # --- as text --------------------------------------------------------------------------------------------

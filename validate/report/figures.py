@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from validate.judge.compare import Row
 from validate.judge.flow import Level
 from validate.judge.groups import Setting, early_text
 from validate.judge.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
-from validate.judge.stats import Estimate, Record
+from validate.judge.stats import Estimate
 from validate.observe import Observations
 from validate.observe.times import early_epoch
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
@@ -37,8 +36,7 @@ Point = tuple[str, str, str, int, Estimate]
 """Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
 
 
-@dataclass(frozen=True)
-class NotDrawn(Record):
+class NotDrawn(NamedTuple):
     """A figure of the paper that the runs cannot fill, and why."""
 
     number: int

@@ -109,7 +109,7 @@ def _environment() -> Environment:
         versions=versions,
         presentation=presentation,
         commit_text=commit_text,
-        predictor_equations=EQUATIONS,
+        predictor_equations={name: meaning for name, (meaning, *_) in EQUATIONS.items()},
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,
         ranking=ranking,

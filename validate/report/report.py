@@ -24,7 +24,7 @@ from validate.judge.outcome import Outcome
 from validate.judge.presentation import to_json as claims_json
 from validate.judge.ranking import LEFT_OUT, RungDistance, rung_distances
 from validate.judge.verdict import Finding
-from validate.predict.predictors import FUNCTIONS
+from validate.predict.predictors import EQUATIONS
 from validate.report.figures import (
     NotDrawn,
     draw_cosines,
@@ -177,7 +177,7 @@ class Report:
     def equations(self) -> list[dict[str, Any]]:
         """Return the rows of the table of equations behind the predictors that were compared."""
         used = dict.fromkeys(row.predictor for row in self.rows)
-        return equations_behind(name for predictor in used for name in FUNCTIONS[predictor])
+        return equations_behind(f"theory.{name}" for predictor in used for name in EQUATIONS[predictor][1:])
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain data."""
@@ -220,7 +220,7 @@ class Report:
             ],
             "equations": self.equations(),
             "figures": [f.as_dict() for f in self.all_figures()],
-            "figures_not_drawn": [f.as_dict() for f in self.not_drawn],
+            "figures_not_drawn": [f._asdict() for f in self.not_drawn],
         }
 
     def write(self, out: PathLike) -> tuple[Path, Path]:

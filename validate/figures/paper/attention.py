@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import predict_value_growth
+from theory.display import spread
 from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, runs
 from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, seeds_text
@@ -139,7 +140,7 @@ def attention_lines(setting: Setting, epoch: int) -> Curves:
     """Return some rows i ≥ 2 of the first attention against 1/i, with the spread over sequences."""
     rows = setting.array("first_attention", epoch)
     spread = setting.array("first_attention_sd", epoch).mean(axis=0)
-    shown = spread_out(2, rows.shape[1], 3)
+    shown = [2 + i for i in spread(rows.shape[1] - 1, 3)]
     looks = {i: Look(colour, "o") for i, colour in zip(shown, sequential(len(shown)), strict=True)}
     curves = {
         f"i = {i}": Curve(np.arange(1, i + 1), rows[:, i - 1, :i], look, SHARE, spread[i - 1, :i])
@@ -208,11 +209,6 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
     )
 
 
-def spread_out(first: int, last: int, most: int) -> list[int]:
-    """Return at most ``most`` whole numbers from first to last, evenly spread, both ends among them."""
-    return sorted({round(x) for x in np.linspace(first, last, min(most, max(last - first + 1, 1)))})
-
-
 def _last_logits(setting: Setting, epoch: int) -> Curves:
     """Return the logits of the last row for some positions of the key, relative to the key's own.
 
@@ -221,7 +217,7 @@ def _last_logits(setting: Setting, epoch: int) -> Curves:
     logits = setting.array("last_logits", epoch)
     _, n_places, length = logits.shape
     curves = {}
-    shown = spread_out(1, n_places, 4)
+    shown = [1 + i for i in spread(n_places, 4)]
     for p, colour in zip(shown, sequential(len(shown)), strict=True):
         seeds = logits[:, p - 1] - logits[:, p - 1, p - 1][:, None]
         places, mean = np.arange(1, length + 1), seeds.mean(axis=0)[None]
