@@ -100,21 +100,14 @@ def _environment() -> Environment:
         {name: value for name, value in made.items() if name != "sources"}, indent=2
     )
     environment.tests["claim_measured"] = presentation.is_measured
+    called = [summary, stand_ins, why_none_is_tested, setting_rows, tasks, versions]
+    called += [commit_text, ranking, early_text, agreements]
     environment.globals.update(
-        summary=summary,
-        stand_ins=stand_ins,
-        why_none_is_tested=why_none_is_tested,
-        setting_rows=setting_rows,
-        tasks=tasks,
-        versions=versions,
+        {function.__name__: function for function in called},
         presentation=presentation,
-        commit_text=commit_text,
         predictor_equations={name: meaning for name, (meaning, *_) in EQUATIONS.items()},
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,
-        ranking=ranking,
-        early_text=early_text,
-        agreements=agreements,
         agreement_header=AGREEMENT_HEADER,
         aligned_header=ALIGNED_HEADER,
         conditions_header=CONDITIONS_HEADER,
