@@ -19,7 +19,7 @@ from theory import InputError
 from theory.display import Shown
 from theory.errors import unknown_name
 from theory.reading import PathLike, as_path
-from validate.observe import KEPT, RUNS, Observations, observe, write_kept
+from validate.observe import KEPT, RUNS, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_kept
 from validate.studies.study import Study, StudyMember, members_of
 from validate.terminal.progress import track
@@ -114,7 +114,7 @@ def keep(
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     others = check_kept(study, folder, drop=drop)
-    runs, ready, members = dict[Path, Run](), dict[Path, Observations](), list[StudyMember]()
+    runs, members = dict[Path, Run](), list[StudyMember]()
     for member in members_of(study, root):
         state = run_state(member.path, member.config)
         # One that has only begun was not evaluated yet, and has nothing to show.
@@ -124,14 +124,14 @@ def keep(
             members.append(member)
     if not members and not others:
         return []
+    observed = {path: observe(run) for path, run in runs.items()}  # Arrays are computed where they are read.
     # One run of each variant, which may be of several kinds of models, shows which observables there are.
     for patterns in dict.fromkeys(study.kept_at(m.config.init_rate) for m in members):
         left, known = list(patterns), set[str]()
         ones = {m.variant: m.path for m in members if study.kept_at(m.config.init_rate) == patterns}
         for path in ones.values():
             if left:
-                ready[path] = observe(runs[path])
-                known |= set(ready[path].arrays)
+                known |= set(observed[path].arrays)
                 left = [pattern for pattern in left if not any(fnmatchcase(name, pattern) for name in known)]
         if left:
             raise unknown_name("observable", left[0], known, "keep")
@@ -140,7 +140,7 @@ def keep(
         for file in others:
             drop_kept(file)
         for member in track(members, f"observing runs of {study.name}"):
-            run = ready.pop(member.path, None) or observe(runs[member.path])
+            run = observed.pop(member.path)
             file = kept_file(study.name, member.variant, member.config, folder)
             if file.exists() and read_kept(file).metrics[-1]["step"] > run.metrics[-1]["step"]:
                 continue  # An unfinished run replaces nothing that shows more.
