@@ -40,8 +40,8 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     values = setting.array("singular/0.W_V", epochs[0])
     ratios = values[:, 1:2].sum(axis=1) / values[:, 0]  # Of a single one, as with d_k = 1, 0.
     stands = "stands out" if ratios.mean() <= STANDS_OUT else "does not stand out"
-    spread = f"σ2/σ1 = {seeds_text(ratios, SHARE)}"
-    first = f"At epoch {epochs[0]} the first singular value of W_V {stands} ({spread})."
+    share = f"σ2/σ1 = {seeds_text(ratios, SHARE)}"
+    first = f"At epoch {epochs[0]} the first singular value of W_V {stands} ({share})."
     early = [s.nearest(epochs[0]) for s in settings]
     when = " or ".join(map(str, sorted(set(early))))
     lower = [
@@ -139,11 +139,11 @@ def attention_map(setting: Setting, epoch: int) -> HeatMap:
 def attention_lines(setting: Setting, epoch: int) -> Curves:
     """Return some rows i ≥ 2 of the first attention against 1/i, with the spread over sequences."""
     rows = setting.array("first_attention", epoch)
-    spread = setting.array("first_attention_sd", epoch).mean(axis=0)
+    deviations = setting.array("first_attention_sd", epoch).mean(axis=0)
     shown = [2 + i for i in spread(rows.shape[1] - 1, 3)]
     looks = {i: Look(colour, "o") for i, colour in zip(shown, sequential(len(shown)), strict=True)}
     curves = {
-        f"i = {i}": Curve(np.arange(1, i + 1), rows[:, i - 1, :i], look, SHARE, spread[i - 1, :i])
+        f"i = {i}": Curve(np.arange(1, i + 1), rows[:, i - 1, :i], look, SHARE, deviations[i - 1, :i])
         for i, look in looks.items()
     }
     levels = {f"_1/{i}": (1 / i, Look(look.colour, line=":")) for i, look in looks.items()}
