@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.runs.files import entries, write_atomically, writing
+from sim.runs.files import entries, is_leftover, only_writer, write_atomically, writing
 from sim.runs.folder import is_run_folder
 from sim.runs.manifest import Manifest, digest
 from theory import InputError
+
+PATIENCE = 60.0
+"""Seconds to wait for another command that writes into the same folder."""
 
 
 class OutputFolder(Manifest):
@@ -27,15 +30,21 @@ class OutputFolder(Manifest):
         with writing(self.path):
             _check_no_run("out", self.path, self.path)
             _try_to_write(self.path)
-            found = [file for name in folders for file in entries(self.path / name)]
+            found = [file for name in folders for file in entries(self.path / name) if not is_leftover(file)]
             listed = self.listed()
             for name in (*names, *(file.relative_to(self.path).as_posix() for file in found)):
                 self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that was written before and not changed since; else InputError."""
-        with writing(self.path):
+        # Another command that writes here adds to the list, too.
+        with only_writer(self.path / self.name, wait=PATIENCE), writing(self.path):
             return super().write(name, content)
+
+    def remove(self, name: str) -> None:
+        """Delete a file that this program wrote, if it is there."""
+        with only_writer(self.path / self.name, wait=PATIENCE), writing(self.path):
+            super().remove(name)
 
 
 @dataclass(frozen=True)
@@ -91,14 +100,7 @@ def _check_no_run(argument: str, path: Path, folder: Path) -> None:
 
 
 def _try_to_write(folder: Path) -> None:
-    made = []
-    try:
-        for parent in reversed([folder, *folder.parents]):
-            if not parent.exists():
-                parent.mkdir()
-                made.append(parent)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    finally:
-        for parent in reversed(made):
-            parent.rmdir()
+    """Make what is missing of a folder elsewhere: another command may be about to write into the folder."""
+    there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
+    with tempfile.TemporaryDirectory(dir=there, prefix=".anchorflow-") as tried:
+        Path(tried, folder.relative_to(there)).mkdir(parents=True, exist_ok=True)

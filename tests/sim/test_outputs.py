@@ -2,6 +2,7 @@
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,21 @@ def test_different_texts_have_different_file_names(texts: list[str]) -> None:
         assert 0 < len(name) < 110
         assert not set(name) & set("/\\\0 ")
         assert name[0] != "."
+
+
+def test_what_a_kill_left_of_a_file_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / f".anchorflow-tmp-{'0' * 32}").write_text("half")
+    OutputFolder(tmp_path).check((), ["figures"])
+
+
+def test_two_may_write_into_a_folder_at_a_time(tmp_path: Path) -> None:
+    """Else one would lose from the list what the other adds to it meanwhile."""
+    names = [f"{number}.json" for number in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda name: OutputFolder(tmp_path).write(name, name), names))
+    assert sorted(OutputFolder(tmp_path).listed()) == names
+    assert OutputFolder(tmp_path).foreign() == []
 
 
 def test_a_check_leaves_no_trace(tmp_path: Path) -> None:

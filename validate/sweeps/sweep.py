@@ -12,7 +12,7 @@ from typing import Any
 
 from sim.config.run import MemberConfig
 from sim.runs.files import only_writer
-from sim.runs.outputs import OutputFolder
+from sim.runs.outputs import PATIENCE, OutputFolder
 from sim.runs.run import Run
 from sim.runs.table import axes_of, long_records, settings_of, table_content
 from sim.training.cost import Remaining, steps_of_runs
@@ -26,8 +26,6 @@ from validate.terminal.progress import training_progress
 from validate.terminal.tables import say
 
 _DIGITS = 12
-_PATIENCE = 60.0
-"""Seconds to wait for another sweep that writes its table into the same folder."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +160,6 @@ def write_sweep_tables(plan: Plan, out: PathLike, names: Sequence[str]) -> None:
     """
     if records := records_of(plan):
         folder = OutputFolder(as_path("out", out))
-        with only_writer(folder.path / "table", wait=_PATIENCE):
+        with only_writer(folder.path / "table", wait=PATIENCE):
             for name in names:
                 folder.write(name, table_content(records, name))
