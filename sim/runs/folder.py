@@ -26,7 +26,6 @@ from sim.runs.files import (
     Arrays,
     CheckpointState,
     DamagedError,
-    read_regular,
     read_tensors,
     write_tensors,
     writing,
@@ -90,11 +89,15 @@ class RunFolder(Manifest):
         self.write(name, write_tensors(arrays, dict(meta)))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
-        """Write a checkpoint, then drop all but the two newest and any of a later step."""
+        """Write a checkpoint, then drop what is not needed beside it."""
         text = json.dumps(asdict(state), allow_nan=False)
         self.write_arrays(checkpoint_name(state.step), arrays, {"state": text})
+        self.drop_checkpoints(state.step)
+
+    def drop_checkpoints(self, now: int) -> None:
+        """Drop the checkpoints after a step, and of those up to it all but the two newest."""
         steps = self.checkpoint_steps()
-        for step in set(steps) - set([step for step in steps if step <= state.step][:2]):
+        for step in set(steps) - set([step for step in steps if step <= now][:2]):
             with writing(self.path, remedy=_CONTINUE):
                 (self.path / checkpoint_name(step)).unlink()
                 self.forget(checkpoint_name(step))
@@ -121,13 +124,13 @@ class RunFolder(Manifest):
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and the rest of its state; DamagedError if it is not as written."""
-        arrays, meta = read_tensors(self._verified(checkpoint_name(step)))
+        arrays, meta = read_tensors(self.verified(checkpoint_name(step)))
         return arrays, CheckpointState(**json.loads(meta["state"]))
 
     def epochs_done(self) -> int:
         """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
         for step in self.checkpoint_steps():
-            with suppress(DamagedError):
+            with suppress(DamagedError, FileNotFoundError):  # Whoever trains it drops old ones.
                 return self.read_checkpoint(step)[1].epoch
         return 0
 
@@ -158,7 +161,7 @@ class RunFolder(Manifest):
     def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
         """Return one of its files, verified and parsed; refuse one that is missing, changed or damaged."""
         try:
-            return parse(self._verified(name))
+            return parse(self.verified(name))
         except FileNotFoundError:
             raise _incomplete(self.path, name) from None
         except InputError:  # The list of checksums itself is damaged.
@@ -175,18 +178,6 @@ class RunFolder(Manifest):
             if not name.startswith("checkpoints/") and not (self.path / name).exists():
                 raise _incomplete(self.path, name)
         return provenance
-
-    def _verified(self, name: str) -> bytes:
-        """Return a file's content if it is what the manifest lists."""
-        try:
-            content = read_regular(self.path / name)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise DamagedError(f"cannot be read ({error.strerror})") from None
-        if problem := self.problem(name, content):
-            raise DamagedError(problem)
-        return content
 
 
 def read_config(path: Path) -> MemberConfig:

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
+from sim.runs.files import DamagedError, entries, is_leftover, read_regular, write_atomically, write_json
 from theory import InputError
 
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -42,12 +42,21 @@ class Manifest:
             raise InputError("manifest", str(file), problem, "restore it, or choose another folder") from None
         return {name: (known,) if isinstance(known, str) else tuple(known) for name, known in lines.items()}
 
-    def problem(self, name: str, content: bytes) -> str:
-        """Return what is wrong with a file's content, nothing if it is what was written."""
-        digests = self.listed().get(name)
-        if digests is None:
-            return f"has no checksum in {self.name}"
-        return "" if digest(content) in digests else f"differs from its checksum in {self.name}"
+    def verified(self, name: str) -> bytes:
+        """Return a file's content if it is as listed; FileNotFoundError without it, else DamagedError."""
+        problem = ""
+        for _ in range(2):  # Between the two readings its writer may replace both.
+            try:
+                content = read_regular(self.path / name)
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                raise DamagedError(f"cannot be read ({error.strerror})") from None
+            known = self.listed().get(name)
+            if known and digest(content) in known:
+                return content
+            problem = "has no checksum" if known is None else "differs from its checksum"
+        raise DamagedError(f"{problem} in {self.name}")
 
     def foreign(self) -> list[Path]:
         """Return what this program did not write into the folder, or others changed, links included."""

@@ -87,10 +87,14 @@ def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: i
     """Return which code and machines trained a run before ``step``: a part for each change, the first first.
 
     ``earlier`` is the run's record so far, empty for a new run; ``present`` is ``software`` and ``machine``.
+    What was trained after ``step``, and is lost with a damaged checkpoint, counts no more.
     """
-    parts, before = earlier.get("parts", ()), {key: earlier.get(key) for key in present}
-    is_other = earlier and before != present and step > max([0, *(part["until_step"] for part in parts)])
-    return [*parts, *([before | {"until_step": step}] if is_other else ())]
+    parts, last = list[dict[str, Any]](), {key: earlier.get(key) for key in present} | {"until_step": step}
+    for part in [*earlier.get("parts", ()), last] if earlier else ():
+        until = min(part["until_step"], step)
+        if until > (parts[-1]["until_step"] if parts else 0):
+            parts.append(part | {"until_step": until})
+    return parts[:-1] if parts and parts[-1].items() >= present.items() else parts
 
 
 def commit_text(provenance: Mapping[str, Any]) -> str:

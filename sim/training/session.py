@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from sim.config.run import MemberConfig, sources
+from sim.data.base import Dataset
 from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
@@ -66,12 +68,8 @@ def train_together(
         One folder for each member.
     execution : Execution, optional
         How; ``workers`` has no effect.
-    report : callable
-        Called after every epoch.
-    stop : callable
-        Called before every step; True ends the training after a checkpoint.
-    **options
-        The fields of an ``Execution`` as keywords.
+    report, stop, **options
+        As in ``train_members``.
 
     Returns
     -------
@@ -81,9 +79,7 @@ def train_together(
     Raises
     ------
     InputError
-        If a folder exists and neither ``resume`` nor ``overwrite`` is asked for, holds a different
-        configuration, is being written by another process, or cannot be written; if ``kernels`` cannot be
-        had.
+        As in ``train``; also if another process is writing a folder.
     """
     how = replace(execution or Execution(), **options)
     where = paths_of(paths)
@@ -134,15 +130,20 @@ class _Session:
     ) -> None:
         self.trainer, self.folders, self.report = trainer, folders, report
         self.recorded, self.constant = recorded, constant
-        self.started, self.seconds_before = time.perf_counter(), 0.0
+        self.started, self.seconds_before = time.perf_counter(), [0.0] * len(folders)
         self.metrics: list[list[dict[str, Any]]] = [[] for _ in folders]
         checkpoints = newest_checkpoints(folders)
         self.first_step = 0
         if checkpoints is not None:
             trainer.restore(checkpoints)
-            self.first_step, self.seconds_before = trainer.optimizer.step, checkpoints[0][1].seconds
-            for metrics, folder in zip(self.metrics, folders, strict=True):  # Later ones are made again.
+            self.first_step = trainer.optimizer.step
+            self.seconds_before = [state.seconds for _, state in checkpoints]
+            for metrics, folder, data in zip(self.metrics, folders, trainer.datasets, strict=True):
+                _check_same_data(folder, data)
+                # Later ones are made again.
                 metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
+        for folder in folders:  # No later checkpoint outlives the evaluations before it.
+            folder.drop_checkpoints(self.first_step)
         self._write_provenance("running")
         if checkpoints is None:
             for folder, data in zip(folders, trainer.datasets, strict=True):
@@ -200,10 +201,10 @@ class _Session:
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
-            folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds()))
+            folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds(m)))
 
-    def _seconds(self) -> float:
-        return self.seconds_before + time.perf_counter() - self.started
+    def _seconds(self, member: int) -> float:
+        return self.seconds_before[member] + time.perf_counter() - self.started
 
     def _write_provenance(self, status: str) -> None:
         where = provenance.software() | provenance.machine(str(self.trainer.device))
@@ -222,10 +223,19 @@ class _Session:
                 "seed": member.seed,
                 "trained_with": [each.name for each in self.trainer.members],
                 "sources": sources(member, before.get("sources", {})),
-                "wall_seconds": self._seconds(),
+                "wall_seconds": self._seconds(m),
                 "peak_memory_mib": provenance.peak_memory_mib(),
             }
             folder.write("provenance.json", json_text(record))
+
+
+def _check_same_data(folder: RunFolder, data: Dataset) -> None:
+    """Refuse to continue a run on other data: texts without a checksum may have changed since it began."""
+    (kept, of_kept), (arrays, meta) = folder.read_tensors(STATISTICS), data.statistics()
+    if meta != of_kept or not all(np.array_equal(kept[name], each) for name, each in arrays.items()):
+        problem = "was begun on other data: its texts, or what draws them, have changed since"
+        remedy = "restore them, or train into another folder"
+        raise InputError("out", str(folder.path), problem, remedy)
 
 
 def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, CheckpointState]] | None:

@@ -203,6 +203,19 @@ def test_a_file_that_changed_is_refused(language: Make, tmp_path: Path) -> None:
     assert Run.open(tmp_path / "runs" / "gamma0.5_seed0").corpora()["toy"].vocab_size == TOY_WORDS + 1
 
 
+def test_a_run_is_not_continued_on_another_text(language: Make, tmp_path: Path) -> None:
+    """Whose checksum its configuration does not name."""
+    member, path = language(), tmp_path / "run"
+    assert train_together([member], [path], stop=stopped_after(3)) == "interrupted"
+    kept, text = every_file(path), Path("toy.txt").read_text()
+    Path("toy.txt").write_text(text.replace("cat", "bird"))
+    with pytest.raises(InputError, match=r"begun on other data: its texts.*have changed since; restore"):
+        train_together([member], [path], resume=True)
+    assert every_file(path) == kept
+    Path("toy.txt").write_text(text)
+    assert train_together([member], [path], resume=True) == "complete"
+
+
 @pytest.mark.usefixtures("language")
 def test_files_may_be_named_from_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(Path.cwd()))

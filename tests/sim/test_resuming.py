@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sim import RunConfig, Trainer, train, train_members, train_together
+from sim import Run, RunConfig, Trainer, train, train_members, train_together
 from sim.fast.matmul import RouteReport
 from sim.models.layers import Parameters
 from sim.runs import provenance
@@ -137,6 +137,23 @@ def test_members_without_a_checkpoint_in_common_keep_their_progress(tmp_path: Pa
     assert train_together(both[:1], paths[:1], resume=True) == "complete"
 
 
+def test_no_checkpoint_outlives_the_evaluations_before_it(tmp_path: Path) -> None:
+    """Two runs begin again together, since one has lost its checkpoints, and are killed before the next."""
+    config = small(seeds=[0, 1], evaluate_every=1, dtype="float64")
+    whole = train(config, tmp_path / "whole")[0]
+    paths = interrupt(config, tmp_path, whole.metrics[3]["step"])
+    for checkpoint in (paths[1] / "checkpoints").iterdir():
+        checkpoint.write_bytes(b"")
+
+    def kill(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_together(config.members(), paths, resume=True, report=kill)
+    train_together(config.members()[:1], paths[:1], resume=True)
+    assert Run.open(paths[0]).metrics == whole.metrics
+
+
 def test_overwriting_that_is_stopped_continues(tmp_path: Path) -> None:
     """Of the runs to be replaced none is left that would be in the way, or taken for one of the new ones."""
     old, new = (small(seeds=[0, 1], learning_rate=rate) for rate in (1e-2, 2e-2))
@@ -165,6 +182,19 @@ def test_a_run_continued_by_other_code_names_both(tmp_path: Path, monkeypatch: p
     assert part["until_step"] == 5
     assert part | old == part
     assert found | new == found
+
+
+def test_code_whose_steps_were_lost_is_not_named() -> None:
+    """The newest checkpoint was damaged, and the one before is of the first code."""
+    a, b, c = ({"commit": each} for each in "abc")
+    earlier = b | {"parts": [a | {"until_step": 5}]}
+    for step, now, expected in (
+        (7, c, [a | {"until_step": 5}, b | {"until_step": 7}]),
+        (3, c, [a | {"until_step": 3}]),
+        (3, a, []),
+        (0, c, []),
+    ):
+        assert provenance.parts_before(earlier, now, step) == expected
 
 
 def test_a_product_that_is_not_exact_here_is_not_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:

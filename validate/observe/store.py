@@ -99,17 +99,13 @@ def read_kept(file: PathLike) -> Observations:
     file = as_path("file", file)
     checksums, name = _listed(file)
     try:
-        content = read_regular(file)
-        if problem := checksums.problem(name, content):
-            raise DamagedError(problem)
-        stored, metadata = read_tensors(content)
+        stored, metadata = read_tensors(checksums.verified(name))
         header = {key: json.loads(text) for key, text in metadata.items()}
         version = header.get("format_version")
         if version not in FORMATS:
             raise DamagedError(f"has format version {version}, but this program reads up to {FORMATS[-1]}")
     except (OSError, DamagedError) as error:
-        unread = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        problem = str(error) if isinstance(error, DamagedError) else unread
+        problem = str(error) if isinstance(error, DamagedError) else f"cannot be read ({error.strerror})"
         again = f"anchorflow study NAME --keep --kept {quote(str(checksums.path))}"
         restore = f"restore it with the {CHECKSUMS} of its folder"
         remedy = f"{restore}, or delete it and keep its run again: {again}"
