@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Run:
     provenance: dict[str, Any]
     metrics: list[dict[str, Any]]
     snapshot_epochs: tuple[int, ...]
+    _folder: RunFolder = field(init=False, compare=False)
 
     @classmethod
     @checked
@@ -69,7 +70,13 @@ class Run:
         if provenance["status"] == "diverged" or not folder.has_metrics:
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
-        return cls(folder.path, config, provenance, metrics, tuple(folder.snapshot_epochs()))
+        # A kill may leave a later snapshot than the evaluations from which the run continues.
+        epochs = tuple(epoch for epoch in folder.snapshot_epochs() if epoch <= metrics[-1]["epoch"])
+        return cls(folder.path, config, provenance, metrics, epochs)
+
+    def __post_init__(self) -> None:
+        # In another working folder the same path may be another run's.
+        object.__setattr__(self, "_folder", RunFolder(as_path("path", self.path).absolute()))
 
     def __repr__(self) -> str:
         reached = ", ".join(f"{part} {value:.2f}" for part, value in self.metrics[-1]["accuracy"].items())
@@ -114,7 +121,7 @@ class Run:
         if epoch not in self.snapshot_epochs:
             remedy = f"choose one of {list(self.snapshot_epochs)}"
             raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
-        return RunFolder(self.path).read_tensors(snapshot_name(epoch))[0]
+        return self._folder.read_tensors(snapshot_name(epoch))[0]
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
         """Return the embedding, W_emb or W_E, at an epoch, shape (d, d_m), float64."""
@@ -132,7 +139,7 @@ class Run:
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
         self.config.build_task()  # Or refuse a language model's run.
-        arrays, meta = RunFolder(self.path).read_tensors(STATISTICS)
+        arrays, meta = self._folder.read_tensors(STATISTICS)
         return arrays["token_label_counts"], int(meta["n_sequences"])
 
     def corpora(self) -> dict[str, Corpus]:
@@ -141,7 +148,7 @@ class Run:
 
         if not isinstance(self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "not trained on a corpus", "name a language model's run")
-        return corpora_of(*RunFolder(self.path).read_tensors(STATISTICS))
+        return corpora_of(*self._folder.read_tensors(STATISTICS))
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import tempfile
 import time
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Progress, Run, RunConfig, build_dataset, train, train_members, train_together
+from sim import Progress, Run, RunConfig, RunFolder, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.errors import BusyError
 from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import read_config
+from sim.runs.manifest import Listed, Manifest
 from sim.training.engines.local import SIGNALS
 from tests.run_folder import change
 from tests.sim.conftest import small, small_member, stopped_after
@@ -175,6 +177,49 @@ def test_what_is_left_of_an_unfinished_run_is_read_on_request_alone(run: Run, un
     with pytest.raises(InputError, match=re.escape(told)) as refused:
         Run.open(run.path, unfinished=unfinished)
     assert f"anchorflow train --resume {run.path}" in str(refused.value)
+
+
+def test_an_unfinished_run_ends_with_its_evaluations(tmp_path: Path) -> None:
+    """Killed before its first checkpoint, it begins again beside the snapshots that it had."""
+    member, path = small_member(checkpoint_every=50), tmp_path / "run"
+
+    def kill(progress: Progress) -> None:
+        if progress.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_together([member], [path], report=kill)
+    assert Run.open(path, unfinished=True).snapshot_epochs == (0, 2)
+    train_together([member], [path], resume=True, stop=stopped_after(1))
+    assert Run.open(path, unfinished=True).snapshot_epochs == (0,)
+
+
+def test_a_run_stays_the_same_in_another_working_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is another one of that name."""
+    other = train(small(seeds=[5]), tmp_path / "other")[0].path
+    for place, own in (("here", run.path), ("there", other)):
+        shutil.copytree(own, tmp_path / place / "run")
+    monkeypatch.chdir(tmp_path / "here")
+    opened = Run.open("run")
+    monkeypatch.chdir(tmp_path / "there")
+    assert (opened.embedding(4) == run.embedding(4)).all()
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its content is read first, and then the list of checksums."""
+    listed = Manifest.listed
+
+    def replaced_before(manifest: Manifest) -> Listed:
+        monkeypatch.undo()
+        change(folder / "provenance.json", status="interrupted")
+        return listed(manifest)
+
+    monkeypatch.setattr(Manifest, "listed", replaced_before)
+    assert RunFolder(folder).read_provenance()["status"] == "interrupted"
 
 
 def test_a_second_process_is_refused_until_the_first_ends(holder: Any, tmp_path: Path) -> None:
