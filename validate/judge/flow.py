@@ -161,8 +161,8 @@ def aligned(setting: Setting) -> list[Level]:
         for predictor, cosines in predicted.items():
             pearson, rmse = agreement(cosines, observed, "pearson", "rmse")
             slopes = over_seeds([slope(p, o) for p, o in zip(cosines, observed, strict=True)])
-            ends: dict[str, Any] = {"low": None, "high": None} if predictor == SEED else {}
-            estimates = (replace(e, **ends) for e in (pearson, slopes, rmse))
-            rows.append(Aligned(level, predictor, *estimates, cost[predictor]))
+            if predictor == SEED:
+                pearson, slopes, rmse = (replace(e, low=None, high=None) for e in (pearson, slopes, rmse))
+            rows.append(Aligned(level, predictor, pearson, slopes, rmse, cost[predictor]))
         found.append(Level(level, observed, predicted, rows))
     return found

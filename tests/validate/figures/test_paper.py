@@ -231,7 +231,7 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
     other = runs[0].config.training.model_copy(update={"learning_rate": 0.5})
     runs.append(replace(runs[0], config=runs[0].config.model_copy(update={"training": other})))
     panels = FIGURES[7].sheet(runs).rows[0].panels
-    assert {tuple(c.x) for p in panels for c in p.curves.values()} == {(0.3, 0.5, 0.8)}  # type: ignore[union-attr]
+    assert {tuple(c.x) for p in panels for c in p.curves.values()} == {(0.3, 0.5, 0.8)}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("epochs", [(0,), (0, 6)])
