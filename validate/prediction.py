@@ -21,7 +21,7 @@ from theory.task.task import task_to_dict
 from validate.figures import prediction as figures
 from validate.figures.sheet import write_figures
 from validate.observe.observations import UNDEFINED
-from validate.predict.ceiling import rule_ceiling
+from validate.predict.ceiling import held_out_in_part, rule_ceiling
 from validate.predict.predictors import are_summed, groups_of
 from validate.predict.statistics import (
     ONE_DATA_SET,
@@ -165,11 +165,16 @@ class Prediction(Shown):
         return found + lost
 
     def order_notes(self) -> list[str]:
-        """Return a sentence for each rule that a sum of embeddings cannot fit."""
+        """Return a sentence for each rule that a sum of embeddings cannot fit, or has seen all of."""
         ceilings = {m.name: rule_ceiling(self.task, m) for m in self.task.mappings}
         # A drawn sample with noise can be fitted by heart, however little of the rule an Emb-MLP sees.
         noise = self.task.n_noise > 0
+        seen = {m.name: bags for m in self.task.mappings if (bags := held_out_in_part(m))}
         return [
+            f"{name!r} holds out {bags[0]} in some orders only. An Emb-MLP, which does not read the order, "
+            "has seen the same anchors in training: hold out every order."
+            for name, bags in seen.items()
+        ] + [
             f"The labels of {name!r} depend on the order of the anchors, which an Emb-MLP does not read"
             + ("" if noise else f": it gets at most {100 * ceiling:.3g} % of the training data right")
             + ". A Transformer reads it: --model.kind transformer."

@@ -18,7 +18,7 @@ from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntries
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
-from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
+from validate.predict.ceiling import held_out_in_part, order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import (
     FITTED_WIDTH,
     MARGINAL,
@@ -239,6 +239,18 @@ def test_a_ceiling_just_below_one_is_not_said_to_be_one():
     mappings = [Mapping(range(1, 16), rule, "own")]
     task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
     assert any("at most 99.6 % of" in note for note in Prediction.of(task).notes())
+
+
+@pytest.mark.parametrize(
+    ("held_out", "told"),
+    [([], []), ([(2, 2)], []), ([(1, 3), (3, 1)], []), ([(3, 1), (2, 4), (4, 2), (5, 4)], [(1, 3), (4, 5)])],
+)
+def test_a_combination_that_is_held_out_in_some_orders_only_is_told(held_out, told):
+    mapping = Mapping(range(1, 6), theory.Sum(), "own", held_out=held_out)
+    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[mapping])
+    assert held_out_in_part(mapping) == told
+    notes = [note for note in Prediction.of(task).notes() if "some orders only" in note]
+    assert [str(told[0]) in note for note in notes] == [True] * bool(told)
 
 
 @pytest.mark.parametrize("label", [RULE, BLIND])

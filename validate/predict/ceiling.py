@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
+from math import factorial, prod
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -51,6 +53,13 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
     pairs, counts = np.unique(of_keys * base + labels[:, trained].astype(np.int64), return_counts=True)
     first = np.flatnonzero(np.diff(pairs // base, prepend=-1))
     return float(np.maximum.reduceat(counts, first).sum() / of_keys.size)
+
+
+def held_out_in_part(mapping: Mapping) -> list[tuple[int, ...]]:
+    """Return the held-out combinations, sorted, of which some other order is trained on."""
+    bags = Counter(tuple(sorted(combination)) for combination in mapping.held_out)
+    orders = {bag: factorial(len(bag)) // prod(map(factorial, Counter(bag).values())) for bag in bags}
+    return sorted(bag for bag, n in bags.items() if n < orders[bag])
 
 
 def _unordered(task: Task, mapping: Mapping) -> list[tuple[int, int]]:
