@@ -99,14 +99,17 @@ def test_what_is_too_little_is_not_rounded_up_to_what_is_needed(
 
 @pytest.mark.parametrize(
     ("known", "told"),
-    [((0, 1, 2), "(3 seeds)"), ((1, 2), "(2 of 3 seeds)"), ((1,), "(1 of 3 seeds, so no interval)")],
+    [
+        ((0.4, 0.5, 0.6), "0.50 [0.25, 0.75] at epoch 3 (3 seeds, 95 %)"),
+        ((np.nan, 0.49, 0.51), "0.50 [0.37, 0.63] at epoch 3 (2 of 3 seeds, 95 %)"),
+        ((0.5, 0.5, 0.5), "0.50 at epoch 3 (3 seeds)"),
+        ((np.nan, 0.5, np.nan), "0.50 at epoch 3 (1 of 3 seeds, so no interval)"),
+    ],
 )
 def test_the_sentence_counts_the_seeds_of_its_mean(known, told, small, large, monkeypatch):
     answer = only([large, small])
-    monkeypatch.setattr(
-        "validate.judge.answer.correlation", lambda run: 0.5 if run.config.seed in known else np.nan
-    )
-    assert f" 0.50 at epoch 3 {told}" in answer.sentence()
+    monkeypatch.setattr("validate.judge.answer.correlation", lambda run: known[run.config.seed])
+    assert f" {told}" in answer.sentence()
 
 
 @pytest.mark.parametrize(

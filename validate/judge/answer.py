@@ -111,7 +111,8 @@ class Answer:
         def at(setting: Setting) -> str:
             found = over_seeds([correlation(run) for run in setting.runs], COSINE)
             seeds = f"{found.n} of " * (found.n < len(setting.runs)) + setting.seeds_text
-            return f"{found.brief} at {early_text(setting)} ({seeds}{', so no interval' * (found.n == 1)})"
+            interval = ", 95 %" if found.low is not None else ", so no interval" * (found.n == 1)
+            return f"{found.brief} at {early_text(setting)} ({seeds}{interval})"
 
         # Where there are answers of several tasks or models, a setting's label says which this one is.
         which = first.label.replace(" = ", " ")
