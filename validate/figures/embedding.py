@@ -130,6 +130,8 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
 
     task, coordinates = setting.task, setting.array("pca", epoch)[..., :2]
+    if coordinates.shape[-1] < 2:
+        raise InputError("runs", setting.label, "one principal component makes no map", "give wider models")
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     told, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer have no order that could be missed.

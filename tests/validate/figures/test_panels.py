@@ -9,7 +9,7 @@ from scipy import stats
 
 import theory
 from tests.validate.figures.synthetic import make_observations
-from theory import Lookup, Mapping, Task
+from theory import InputError, Lookup, Mapping, Task
 from validate import figures
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS, ring, rows_of
@@ -202,6 +202,12 @@ def test_the_map_of_tokens_groups_them_by_kind(small):
         ("reasoning anchors", task.reasoning_anchors),
     ):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
+
+
+def test_an_embedding_of_one_dimension_has_no_map(small, monkeypatch):
+    monkeypatch.setattr(type(small), "array", lambda *_: np.zeros((3, 9, 1)))
+    with pytest.raises(InputError, match=r"^runs = .*one principal component"):
+        figures.token_map(small, 9, "map")
 
 
 @pytest.mark.parametrize(
