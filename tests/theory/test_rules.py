@@ -76,8 +76,9 @@ def test_the_population_of_another_task_is_refused() -> None:
     task, other = task_of(Sum()), task_of(Sum(), keys=(20, 21, 23, 31))
     tables = theory.draw_tables(task, np.random.default_rng(0))
     mine = theory.enumerate_population(task)
-    moved = Population(mine.sequences, mine.mapping, mine.combination, (mine.key + 1) % 4, mine.held_out)
-    for foreign in (theory.enumerate_population(other), moved):
+    keys = ((mine.key + 1) % 4, mine.key + 1, mine.key - 1)
+    moved = [Population(mine.sequences, mine.mapping, mine.combination, k, mine.held_out) for k in keys]
+    for foreign in (theory.enumerate_population(other), *moved):
         with pytest.raises(InputError, match="population"):
             theory.labels_of(task, foreign, tables)
     for wrong in (tables[:1], [None, None], [tables[1], None], [None, tables[1][:2]]):

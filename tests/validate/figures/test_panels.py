@@ -69,6 +69,17 @@ def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
     assert level == pytest.approx((np.log(10) + 9 * np.log(30)) / 10)
 
 
+def test_hollow_marks_are_those_of_a_look_that_is_hollow():
+    curves = {
+        hollow: Curve([0, 1], np.ones((1, 2)), Look("red", "o", hollow=hollow)) for hollow in (True, False)
+    }
+    lines = Curves("title", {str(hollow): curve for hollow, curve in curves.items()}, "x", "y").plot().lines_
+    assert {name: line.get_markerfacecolor() for name, line in lines.items()} == {
+        "True": "white",
+        "False": "red",
+    }
+
+
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
 def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded):
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))

@@ -19,7 +19,7 @@ from tests.validate.figures import synthetic
 from theory import InputError
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import about
+from validate.figures.runs import about, missing_rates
 from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
 from validate.report.figures import paper_figures
@@ -140,6 +140,12 @@ def test_settings_of_one_scale_have_titles_of_their_own(number):
     rows = FIGURES[number].sheet(runs).rows
     titles = [(row.title, panel.title) for row in rows for panel in row.panels if panel.title]
     assert len(titles) == len(set(titles)) > 1
+
+
+def test_the_papers_scales_that_runs_lack_are_named():
+    for rates, lacking in (((0.3, 0.5, 0.8), ""), ((0.2, 0.8), "These runs lack the paper's γ = 0.3, 0.5.")):
+        settings = group_runs(synthetic.several("emb-mlp", rates))
+        assert missing_rates(settings, (0.3, 0.5, 0.8)) == lacking
 
 
 def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
