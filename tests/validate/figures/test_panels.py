@@ -80,6 +80,17 @@ def test_hollow_marks_are_those_of_a_look_that_is_hollow():
     }
 
 
+@pytest.mark.parametrize(("start", "corner", "top"), [(9.9, "", None), (10.1, "start: 10", 3.0)])
+def test_a_start_above_five_times_the_later_losses_is_cut_and_told(start, corner, top):
+    runs = [make_observations("emb-mlp", seed=s) for s in (0, 1)]
+    for run in runs:
+        for line in run.metrics:
+            line["loss"] = dict.fromkeys(PARTS, 2.0 if line["epoch"] else start)
+    (setting,) = figures.group_runs(runs)
+    panel = figures.accuracy_curves(setting, "loss")
+    assert (panel.corner, panel.ylim) == (corner, (0, top))
+
+
 @pytest.mark.parametrize(("n_seeds", "shaded"), [(1, False), (2, False), (3, True), (5, True)])
 def test_few_seeds_are_thin_lines_and_more_are_students_interval(n_seeds, shaded):
     seeds = np.random.default_rng(n_seeds).normal(size=(n_seeds, 4))

@@ -8,8 +8,8 @@ import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from sim import train_members
-from sim.runs.table import axes_of, long_records
+from sim import make_run_config, train_members
+from sim.runs.table import axes_of, long_records, settings_of
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
 from validate.observe.bounds import Bound
@@ -185,6 +185,14 @@ def test_tasks_that_differ_in_anything_are_told_apart(old, new, tmp_path):
         (tmp_path / "toy.toml").write_text(text)
         configs.append(next(iter(load_sweep(tmp_path / "toy.toml").members.values())))
     assert axes_of(configs) == ["init_rate", "seed", "task"]
+
+
+def test_every_setting_of_a_run_is_a_number_or_a_text():
+    model = {"kind": "emb-mlp", "tensor_init_rates": {"W2": 0.5}}
+    config = make_run_config({"training": {"snapshot_epochs": [1, 2]}, "model": model})
+    found = settings_of(config.members()[0])
+    assert (found["snapshot_epochs"], found["tensor_init_rates"]) == ("[1, 2]", '{"W2": 0.5}')
+    assert {type(value) for value in found.values()} <= {int, float, str, bool, type(None)}
 
 
 @pytest.mark.usefixtures("blank_pictures")
