@@ -72,6 +72,20 @@ def test_no_tensor_of_a_model_escapes() -> None:
         assert matches(parameter, tensor.std) if tensor.how == "drawn" else len(parameter.unique()) == 1
 
 
+def test_every_column_of_the_report_is_beside_its_name() -> None:
+    report = initialise_(Language(), 0.8, norms="keep")
+    for t, row in zip(report.tensors, report.rows(), strict=True):
+        assert dict(zip(report.HEADER, row, strict=True)) == {
+            "tensor": " = ".join(t.names),
+            "kind": t.kind,
+            "shape": " x ".join(map(str, t.shape)),
+            "fan-in": "-" if t.fan_in is None else str(t.fan_in),
+            "how": t.how,
+            "std": "-" if t.std is None else f"{t.std:.4g}",
+            "measured": f"{t.measured:.4g}",
+        }
+
+
 def test_conventions_differ_in_the_embeddings() -> None:
     model = Language()
     before = {name: p.detach().clone() for name, p in model.named_parameters()}

@@ -1,8 +1,11 @@
 """A handful of tiny finished runs, trained once, their report, a page as a test reads it, and refusals."""
 
+import html
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,13 @@ TASK = {
     "memory_anchors": "1..5",
     "held_out": [[11, 13]],
 }
+
+
+def lines_of(value: Any) -> list[dict[str, str]]:
+    """Return the rows of a result's first table in a notebook, each cell by the name of its column."""
+    page = html.unescape(value._repr_html_()).partition("</table>")[0]
+    names, *rows = (re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in re.findall("<tr>(.*?)</tr>", page))
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 class Page(HTMLParser):

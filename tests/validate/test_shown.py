@@ -12,7 +12,7 @@ import pytest
 
 import theory
 from sim import Corpus, build_corpus
-from tests.validate.conftest import Page
+from tests.validate.conftest import Page, lines_of
 from theory import EmbMLPParameters, SampledValue, Task
 from theory.display import Shown
 from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
@@ -111,35 +111,92 @@ def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind):
         assert "&lt;b&gt;" in value._repr_html_()
 
 
+MEMBER = {"run": "x/emb-mlp/gamma0.3_seed0", "state": "complete", "kept": "yes", "seconds": "12"}
+ASKED = {"role": "endpoint", "setting": "", "measure": "share of x", "threshold": "> 0.25"}
+PAIRS: dict[str, dict[str, str]] = {
+    "Trajectory": {"time": "0", "‖W_emb‖": f"{np.linalg.norm(START.W_emb):.4g}", "loss x": "2"},
+    "LearningCurves": {
+        "data set": "x",
+        "half learned after steps": "6",
+        "accuracy at the end": "0.750",
+        "loss": "0.250",
+    },
+    "CountPopulation": {"data set": "x", "counts that occur": "4"},
+    "Condition": ASKED | {"runs": "computed"},
+    "Claim": ASKED | {"runs": "computed"},
+    "Outcome": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
+    "Finding": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
+    "Study": {"variant": "–", "model": "emb-mlp", "γ": "0.3, 0.5, 0.8", "seeds": "0, 1, 2", "epochs": "1000"},
+    "MemberState": MEMBER | {"made by": "0123456789 with changes"},
+    "Population": {"mapping": "0", "sequences": "2", "held out": "0"},
+    "EmbMLPParameters": {"matrix": "W_emb", "shape": "6 x 4", "std": f"{START.W_emb.std():.4g}"},
+}
+"""The first line of each table, by the names of its columns."""
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_every_column_of_a_printed_table_is_beside_its_name(kind):
+    made = NAMED[kind]("x") if kind in NAMED else UNNAMED[kind]()
+    assert lines_of(made)[0] == PAIRS[kind]
+
+
+def test_words_are_printed_beside_their_names():
+    geometry = (found := words("x")).geometry
+    at = {str(token): i for i, token in enumerate(geometry.tokens)}
+    for line in lines_of(geometry):
+        i = at[line["token"]]
+        wanted = {"growth": f"{geometry.growth.value[i]:.3g}", "departs": f"{geometry.departs[i]:.3g}"}
+        assert line == {"token": line["token"]} | wanted
+    assert [(line["word"], line["most like"]) for line in lines_of(found)] == [("x", "b"), ("b", "x")]
+    assert lines_of(found)[0]["share"] == "0.4"
+
+
+def test_predicted_cosines_are_printed_beside_their_names():
+    task = Task.paper(length=3)
+    P = theory.label_distribution(task, task.reasoning_anchors, held_out=True) - 1 / task.vocab_size
+    cosines = theory.cosine_matrix(P)
+    pairs = cosines[np.triu_indices(len(cosines), 1)]
+    apart = " ".join(f"{np.diagonal(cosines, k).mean():z.3f}" for k in range(1, len(cosines)))
+    line = {"anchors": "reasoning", "predictor": "P^s - u", "mean of pairs 1, 2, ... apart": apart}
+    line |= {
+        name: f"{of(pairs):z.3f}"
+        for name, of in (("mean", np.mean), ("smallest", np.min), ("largest", np.max))
+    }
+    assert line in lines_of(Prediction.of(task))
+
+
 def test_runs_and_settings_show_what_was_reached(runs, settings):
     setting = settings[0]
     last = runs[0].metrics[-1]
-    text = check(setting)
-    assert f"mem {last['accuracy']['mem']:.3f}" in text
-    assert str(runs[0].path) in text
+    check(setting)
+    reached = ", ".join(f"{name} {value:.3f}" for name, value in last["accuracy"].items())
+    assert lines_of(setting)[0] == {
+        "run": str(runs[0].path),
+        "seed": "0",
+        "epochs": "6",
+        "accuracy": reached,
+    }
     assert repr(setting) == "Setting(γ = 0.3: emb-mlp, seeds 0, 1)"
     assert "<b>" not in dataclasses.replace(setting, label="<b>")._repr_html_()
-    text = check(setting.runs[0])
-    assert all(f"{last[what]['rsn_test']:.3f}" in text for what in ("accuracy", "loss"))
+    check(setting.runs[0])
+    at_end = {
+        name: f"{last[key]['mem']:.3f}" for name, key in (("accuracy", "accuracy"), ("loss (nats)", "loss"))
+    }
+    assert {"data set": "mem"} | at_end in lines_of(setting.runs[0])
+    assert lines_of(runs[0]) == lines_of(setting.runs[0])
     assert "emb-mlp, γ = 0.3, seed 0, epoch 6; " in repr(setting.runs[0])
     diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))
     assert "–" in check(diverging)
 
 
-def test_what_the_tables_say():
+def test_what_the_titles_say():
     """Numbers that are known: of one result of each kind that has any."""
     assert repr(curves("sums")) == "LearningCurves(8 steps, 2 starts; half learned after: sums 6)"
-    assert str(curves("sums")).split("\n")[-1].split() == ["sums", "6", "0.750", "0.250"]
     assert repr(START) == "EmbMLPParameters(W_emb 6 x 4, W1 4 x 5, W2 5 x 6)"
-    assert f"{START.W1.std():.4g}" in str(START).split("\n")[3]
-    lines = str(trajectory("sums")).split("\n")
-    assert lines[1].split() == ["time", "‖W_emb‖", "loss", "sums"]
-    assert lines[2].split() == ["0", f"{np.linalg.norm(START.W_emb):.4g}", "2"]
     mean = words("a").geometry.mean_cosine
     assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
     assert isinstance(mean, SampledValue)
     assert "counted; cosines of anchors: memory 10, reasoning 10" in repr(Prediction.of(Task.paper(length=3)))
     assert repr(words("a")).endswith("2 words of 3, predictor bigram; mean cosine -0.500 ± 0)")
-    assert str(state("x")).split("\n")[-1].split()[1:4] == ["complete", "yes", "12"]
     assert repr(claim("x")) == "Claim(7. x: x is large.)"
     assert "(9 runs)" in repr(load_study("emb-mlp"))

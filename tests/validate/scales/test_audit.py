@@ -14,6 +14,7 @@ from torch import nn
 from sim import initialise_
 from sim.modules.roles import roles_of
 from tests.foreign_models import Language
+from tests.validate.conftest import lines_of
 from theory import InputError
 from validate import audit
 from validate.scales.escapes import matrix_rate
@@ -208,6 +209,15 @@ def test_printing_and_json():
     text = str(found)
     assert text.startswith("γ = 0.799, the median over its matrices; 10 matrices")
     assert "\n- layers.0.c_fc.bias (bias): " in text
+    for line, m in zip(lines_of(found), found.matrices, strict=True):
+        assert line == {
+            "matrix": " = ".join(m.role.names),
+            "shape": " x ".join(map(str, m.role.shape)),
+            "fan-in": str(m.fan_in),
+            "std": f"{m.std:.4g}",
+            "rate": f"{m.rate:.3f}",
+            "interval": f"[{m.low:.3f}, {m.high:.3f}]",
+        }
     assert "What this cannot tell:" in text
     assert "<td>wte.weight = head.weight</td>" in found._repr_html_()
     plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
