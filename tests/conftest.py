@@ -5,6 +5,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 from collections.abc import Callable, Generator
 from multiprocessing import forkserver
 from pathlib import Path
@@ -42,6 +43,20 @@ class Printed(NamedTuple):
 
     def json(self) -> Any:
         return json.loads(self.out)
+
+    def table(self, *columns: str, n: int = 1) -> list[dict[str, str]]:
+        """Return the first rows of the table with these columns, each cell by the name above it."""
+        lines = self.out.splitlines()
+        head = next(i for i, line in enumerate(lines) if re.split(" {2,}", line.strip()) == [*columns])
+        starts, place = [], 0
+        for name in columns:
+            starts.append(place := lines[head].index(name, place))
+            place += len(name)
+        ends = [*starts[1:], None]
+        return [
+            {name: row[first:last].strip() for name, first, last in zip(columns, starts, ends, strict=True)}
+            for row in lines[head + 1 : head + 1 + n]
+        ]
 
 
 Cli = Callable[..., Printed]

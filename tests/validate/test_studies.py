@@ -255,10 +255,14 @@ def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
     assert {run["state"] for run in after["runs"]} == {"complete"}
     stopped = next((tmp_path / "runs").rglob("provenance.json"))
     change(stopped, status="interrupted")
-    shown = cli("study", str(file), *places, "--run", "--list").out  # It continues without being asked.
+    shown = cli("study", str(file), *places, "--run", "--list")  # It continues without being asked.
     assert json.loads(stopped.read_text())["status"] == "complete"
-    assert "Two models on a tiny task." in shown
-    assert "mlp/gamma0.3_seed0" in shown
+    (line,) = shown.table("study", "purpose", "kept", "run folders", "time left")
+    assert list(line.values()) == ["tiny", "Two models on a tiny task.", "4/4", "4 complete", ""]
+    runs = shown.table("run", "state", "kept", "made by", n=4)
+    assert runs == [
+        {"run": r["path"], "state": "complete", "kept": "yes", "made by": r["made_by"]} for r in after["runs"]
+    ]
 
 
 def test_runs_that_studies_share_are_found_whatever_their_length():

@@ -72,7 +72,17 @@ def test_the_command_says_what_it_would_do(out, cli):
     assert not (out / "table.csv").exists()
     write_toy(out)
     for _ in range(2):  # The second time, what the first one wrote is there.
-        assert "complete: 8" in cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet").out
+        said = cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet")
+        assert "complete: 8" in said.out
+        axes = {
+            line["axis"]: (line["values"], line["which"])
+            for line in said.table("axis", "values", "which", n=3)
+        }
+        assert axes == {
+            "learning_rate": ("2", "0.001, 0.002"),
+            "init_rate": ("2", "0.3, 0.8"),
+            "seed": ("2", "0, 1"),
+        }
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
     (out / "table.csv").unlink()
