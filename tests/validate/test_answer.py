@@ -10,7 +10,7 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.figures import Points
-from validate.judge.answer import answers
+from validate.judge.answer import CONDITIONS_HEADER, answers
 from validate.judge.groups import Setting, group_runs, missing_command
 from validate.judge.ranking import pair_kinds
 from validate.predict.predictors import uniform_cosines
@@ -44,6 +44,20 @@ def large():
 def only(settings):
     (answer,) = answers(settings)
     return answer
+
+
+def test_every_cell_of_a_condition_is_under_its_name(small, large):
+    answer = only([large, small])
+    tested = answer.finding.adjusted("")
+    for (o, adjusted), row in zip(tested, answer.rows(), strict=True):
+        assert dict(zip(CONDITIONS_HEADER, row, strict=True)) == {
+            "state": o.state,
+            "condition": o.condition.what,
+            "mean [95 %]": o.estimate.brief,
+            "needs": o.condition.asked,
+            "adjusted p": "< 0.001" if adjusted < 0.001 else f"{adjusted:.2g}",
+            "reason": o.condition.reason,
+        }
 
 
 def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, large):

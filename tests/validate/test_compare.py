@@ -13,7 +13,15 @@ from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
 from validate.judge import compare
 from validate.judge.agreement import measures
-from validate.judge.ranking import STEPS, WHOLE, ranking, rung_distances
+from validate.judge.ranking import (
+    AGREEMENT_HEADER,
+    RANKED_HEADER,
+    STEPS,
+    WHOLE,
+    agreements,
+    ranking,
+    rung_distances,
+)
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, marginal_cosines, uniform_cosines
@@ -120,6 +128,27 @@ def test_every_number_stands_under_the_name_of_its_measure(small):
         assert found.rmse.mean == pytest.approx(np.mean([np.sqrt((a**2).mean()) for a in apart]))
         assert found.largest.mean == pytest.approx(np.mean([np.abs(a).max() for a in apart]))
         assert found.rmse.n == len(small.runs)
+
+
+def test_every_cell_of_the_ranking_and_of_the_budget_is_under_its_name(small):
+    for found in ranking(small):
+        name = f"{found.predictor} (rival)" if found.rival else found.predictor
+        numbers = {"Pearson": found.pearson, "skill": found.skill, "RMSE": found.rmse}
+        wanted = {"predictor": name} | {key: e.brief for key, e in numbers.items()}
+        assert dict(zip(RANKED_HEADER, found.cells(), strict=True)) == wanted
+    for agreed in agreements(small):
+        numbers = {
+            "Pearson": agreed.pearson,
+            "slope": agreed.slope,
+            "same sign": agreed.sign,
+            "RMSE": agreed.rmse,
+        }
+        wanted = {"pairs": agreed.pairs, "in words": agreed.words} | {
+            key: e.brief for key, e in numbers.items()
+        }
+        assert dict(zip(AGREEMENT_HEADER, agreed.cells(), strict=True)) == wanted
+    for step in rung_distances([small]):
+        assert step.cells() == [step.group, step.step, str(step.rmse), str(step.largest)]
 
 
 def _frozen(observed, epoch):
