@@ -12,6 +12,7 @@ for further draws, ``--tests`` tries only some tests.
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import random
@@ -141,6 +142,12 @@ def copy_of_project(folder: Path) -> Path:
     return folder
 
 
+def code_of(copy: Path) -> str:
+    """Return a digest of the code in a copy."""
+    files = sorted(path for part in (*PACKAGES, "tests") for path in (copy / part).rglob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+
+
 def run_tests(copy: Path, arguments: list[str], file: Path | None = None) -> int | None:
     """Run pytest in a copy and return its exit code; None if it took too long. ``file`` is for coverage."""
     own = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
@@ -164,11 +171,12 @@ def run_tests(copy: Path, arguments: list[str], file: Path | None = None) -> int
 
 def record_coverage(copy: Path, file: Path, tests: list[str]) -> None:
     """Run the tests once and record which of them pass, and which lines each reaches."""
+    code = code_of(copy)  # Of these lines and tests, not of those after an edit.
     options = ["--cov-context=test", "--cov-report=", *(f"--cov={package}" for package in PACKAGES)]
     run_tests(copy, ["--numprocesses", "auto", *options, *tests], file)
     failed = copy / ".pytest_cache" / "v" / "cache" / "lastfailed"
     names = list(json.loads(failed.read_text())) if failed.exists() else []
-    file.with_suffix(".failed").write_text(json.dumps({"copy": str(copy), "failed": names}))
+    file.with_suffix(".failed").write_text(json.dumps({"copy": str(copy), "failed": names, "code": code}))
     print(f"{len(names)} tests fail without a fault, and see none:", *names, sep="\n  ")
 
 
@@ -179,7 +187,7 @@ class Reach:
         self.data = CoverageData(str(file))
         self.data.read()
         noted = json.loads(file.with_suffix(".failed").read_text())
-        self.copy, self.failed = Path(noted["copy"]), set(noted["failed"])
+        self.copy, self.failed, self.code = Path(noted["copy"]), set(noted["failed"]), noted.get("code")
 
     def contexts(self, file: str) -> dict[int, list[str]]:
         """Return the tests at each line of a file, each with its phase behind a bar."""
@@ -257,6 +265,8 @@ def main() -> int:
             record_coverage(Path(folder) / "0", recorded, options.tests)
             print(f"first run: {time.monotonic() - began:.0f} s")
         reach, began = Reach(recorded), time.monotonic()
+        if reach.code != code_of(Path(folder) / "0"):
+            parser.error(f"the code has changed since {recorded} was made: delete it, or name another file")
         near = [reach.tests_of(fault)[: options.most_tests] for fault in chosen]
         with ThreadPoolExecutor(options.jobs) as pool:
             fates = pool.map(fate_of, chosen, near, [copies] * len(chosen))
