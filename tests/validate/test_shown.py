@@ -17,6 +17,7 @@ from theory import EmbMLPParameters, SampledValue, Task
 from theory.display import Shown
 from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
 from validate.judge.condition import Side
+from validate.prediction import TOKEN_HEADER
 from validate.studies import MemberState, members_of
 
 RISKY = "<b>bold & bolder"
@@ -148,7 +149,33 @@ def test_words_are_printed_beside_their_names():
         wanted = {"growth": f"{geometry.growth.value[i]:.3g}", "departs": f"{geometry.departs[i]:.3g}"}
         assert line == {"token": line["token"]} | wanted
     assert [(line["word"], line["most like"]) for line in lines_of(found)] == [("x", "b"), ("b", "x")]
-    assert lines_of(found)[0]["share"] == "0.4"
+    for line, departs, distinct in zip(
+        lines_of(found), geometry.departs, geometry.distinct_from_all, strict=True
+    ):
+        assert (line["departs"], line["distinct"]) == (f"{departs:.2f}", f"{distinct:.2f}")
+        assert (line["share"], line["cosine"]) == ("0.4", "-0.500 ± 0")
+    *_, spectrum = found.tables()
+    for k, row in enumerate(spectrum.rows):
+        value, first, most = found.singular_values[k], found.singular_values[0], " ".join(found.leading[k])
+        cells = {"": str(k + 1), "value": f"{value:.3g}", "over first": f"{value / first:.3f}"}
+        assert dict(zip(spectrum.header, row, strict=True)) == cells | {"words most along it": most}
+
+
+def test_label_distributions_are_printed_beside_their_names():
+    task = Task.paper(length=3)
+    prediction = Prediction.of(task)
+    for found, row in zip(prediction.statistics.tokens, prediction.token_rows(), strict=True):
+        p = theory.label_distribution(task, found.token, held_out=True)
+        labels = np.arange(len(p))
+        mean, mapping = p @ labels, task.mapping_of(found.token)
+        assert dict(zip(TOKEN_HEADER, row, strict=True)) == {
+            "token": str(found.token),
+            "kind": "key" if mapping is None else f"{mapping.name} anchor",
+            "r_s": f"{theory.token_ratio(task, found.token, held_out=True):.4g}",
+            "mean label": f"{mean:.2f}",
+            "std of the label": f"{np.sqrt(p @ (labels - mean) ** 2):.2f}",
+            "|P^s - u|^2": f"{((p - 1 / len(p)) ** 2).sum():.3g}",
+        }
 
 
 def test_predicted_cosines_are_printed_beside_their_names():

@@ -14,6 +14,7 @@ from tests.toy_text import toy_documents
 from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
 from theory import InputError
 from validate import compare_embedding, compare_series, read_embedding
+from validate.corpus.association import MEASURES
 from validate.corpus.series import steps_of
 
 W = np.random.default_rng(0).standard_normal((V, 12))
@@ -89,6 +90,12 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path):
                 file, CORPUS, tensor=name, predictors=(point.predictor,), top=V, controls=1, bands=(1,)
             )
             assert point.association == alone.comparisons[0].association
+        table = series.table()
+        for point, row in zip(series.points, table.rows, strict=True):
+            cells = dict(zip(table.header, row, strict=True))
+            assert [cells.pop(name) for name in MEASURES] == point.association.cells()
+            own = {"step": str(point.step), "matrix": point.matrix, "predictor": point.predictor}
+            assert cells == own | {"file": point.file}
         ((left, right),) = series.sheet().plot().axes_
         for line, values in ((left.lines[0], "pearson"), (left.lines[1], "control")):
             points = [p for p in series.points if p.matrix == "embedding"]
