@@ -130,11 +130,12 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
     """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
     from sim.runs.files import only_writer, write_json, writing
     from sim.runs.folder import PLAN, read_plans
+    from sim.runs.outputs import PATIENCE
 
     plan = config.model_dump(mode="json")
     if config.sources:  # A preset's: no part of what is trained.
         plan["sources"] = config.sources
-    with only_writer(folder / PLAN, wait=60):  # Another command may plan runs into the same folder now.
+    with only_writer(folder / PLAN, wait=PATIENCE):  # Another command may plan runs into the same folder now.
         plans = read_plans(folder)
         if plans[-1:] != [plan]:  # Of two plans for a run the last one counts.
             with writing(folder):

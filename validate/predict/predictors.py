@@ -168,21 +168,19 @@ PREDICTORS = (
     ),
     Predictor("eq. 14", "eq. 14, width 12", from_eq14, eq14_cosines, sums_only=True),
 )
-EQUATIONS: dict[str, tuple[str, ...]] = {
-    UNIFORM: ("eq. 5, 7, 8", "label_distribution"),
-    MARGINAL: ("eq. 5 once the marginal label distribution is fitted", "label_distribution"),
-    "finite sample": ("eq. 5 with the run's own label counts", "token_label_matrix"),
+EQUATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    UNIFORM: ("eq. 5, 7, 8", ("label_distribution",)),
+    MARGINAL: ("eq. 5 once the marginal label distribution is fitted", ("label_distribution",)),
+    "finite sample": ("eq. 5 with the run's own label counts", ("token_label_matrix",)),
     "frozen flow": (
         "eq. 5, the run's initial weights, matched sum of learning rates",
-        "frozen_flow",
-        "frozen_direction",
+        ("frozen_flow", "frozen_direction"),
     ),
-    "frozen flow, late": ("eq. 5, the run's initial weights, t to infinity", "frozen_direction"),
-    "eq. 14": ("eq. 14, width 12; sums of anchors only", "eq14_embedding"),
+    "frozen flow, late": ("eq. 5, the run's initial weights, t to infinity", ("frozen_direction",)),
+    "eq. 14": ("eq. 14, width 12; sums of anchors only", ("eq14_embedding",)),
     FITTED_WIDTH: (
         "eq. 14; each run's width is fitted on the other seeds (on itself if alone)",
-        "eq14_embedding",
-        "fit_width",
+        ("eq14_embedding", "fit_width"),
     ),
 }
 """Where each predictor comes from, and the functions of ``theory`` that compute it."""

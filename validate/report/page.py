@@ -24,7 +24,15 @@ from validate.judge.answer import CONDITIONS_HEADER
 from validate.judge.flow import ALIGNED_HEADER
 from validate.judge.given import Match
 from validate.judge.groups import Setting, early_text
-from validate.judge.ranking import AGREEMENT_HEADER, LEFT_OUT, STEPS, WHOLE, agreements, ranking
+from validate.judge.ranking import (
+    AGREEMENT_HEADER,
+    LEFT_OUT,
+    RANKED_HEADER,
+    STEPS,
+    WHOLE,
+    agreements,
+    ranking,
+)
 from validate.judge.verdict import Finding
 from validate.predict.predictors import EQUATIONS
 from validate.terminal.tables import Table
@@ -105,10 +113,11 @@ def _environment() -> Environment:
     environment.globals.update(
         {function.__name__: function for function in called},
         presentation=presentation,
-        predictor_equations={name: meaning for name, (meaning, *_) in EQUATIONS.items()},
+        predictor_equations={name: meaning for name, (meaning, _) in EQUATIONS.items()},
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,
         agreement_header=AGREEMENT_HEADER,
+        ranked_header=RANKED_HEADER,
         aligned_header=ALIGNED_HEADER,
         conditions_header=CONDITIONS_HEADER,
     )

@@ -177,7 +177,7 @@ class Report:
     def equations(self) -> list[dict[str, Any]]:
         """Return the rows of the table of equations behind the predictors that were compared."""
         used = dict.fromkeys(row.predictor for row in self.rows)
-        return equations_behind(f"theory.{name}" for predictor in used for name in EQUATIONS[predictor][1:])
+        return equations_behind(f"theory.{name}" for predictor in used for name in EQUATIONS[predictor][1])
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain data."""
