@@ -6,7 +6,7 @@ import difflib
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,6 +46,18 @@ def in_file(path: object) -> Iterator[None]:
         if error.argument == "file" or f"{path}: " in error.argument:
             raise
         named = f"{path}: {error.argument}"
+        raise type(error)(named, error.value, error.problem, error.remedy) from error.__cause__
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Refuse by other names, as those of a command's options, the arguments that are refused in the block."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument not in names:
+            raise
+        named = names[error.argument]
         raise type(error)(named, error.value, error.problem, error.remedy) from error.__cause__
 
 

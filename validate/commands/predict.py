@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import sim
 import theory
 from theory import InputError
+from theory.errors import renamed
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, tell
 
@@ -80,11 +81,8 @@ def run(options: Options) -> int:
         from validate.judge.flow import LEVELS, flow_cosines, flow_options, flow_rows
 
         flow_options(member)  # A task that it does not describe is refused before any work.
-    try:
+    with renamed({"n_samples": "samples"}):
         prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
-    except InputError as error:
-        name = {"n_samples": "samples"}.get(error.argument, error.argument)  # As the option is called.
-        raise InputError(name, error.value, error.problem, error.remedy) from None
     if options.out is not None:
         prediction.write(options.out)
     if options.as_json:

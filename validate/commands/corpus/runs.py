@@ -15,6 +15,7 @@ from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import make_run_config
 from theory import InputError
+from theory.errors import renamed
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
 from validate.terminal.tables import print_json, print_table, say, tell
@@ -80,7 +81,9 @@ def train(options: Train) -> int:
     if kind_of(base["model"]) != "gpt2":
         remedy = f"choose from {', '.join(PRESETS)}"
         raise InputError("preset", options.preset, "trains no language model", remedy)
-    try:
+    names = {"length": "context", "n_sequences": "sequences"}
+    names |= {f"task.{key}": name for key, name in names.items()}
+    with renamed(names):
         task = sim.make_language_task(
             [_source(file, options.field, options.documents) for file in options.files],
             tokenizer=options.tokenizer or "",
@@ -91,10 +94,6 @@ def train(options: Train) -> int:
         config = make_run_config(merge(base, nested(options.keys)) | {"task": task.model_dump(mode="json")})
         planned = planned_in(options.out, config.members())
         train_with_progress(planned, options.execution())
-    except InputError as error:  # The task's keys have other names than the options.
-        key = error.argument.removeprefix("task.")
-        option = {"length": "context", "n_sequences": "sequences"}.get(key, error.argument)
-        raise InputError(option, error.value, error.problem, error.remedy) from None
     print_runs(planned, options.out, options.import_first, as_json=options.as_json)
     return 0
 
