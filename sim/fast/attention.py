@@ -66,12 +66,13 @@ class Attention:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
         qkv, projected = self.projections.forward(p, x)
-        # The products below would each copy a part that lies between the others.
-        q, k, v = (self._heads(part).contiguous() for part in qkv.chunk(3, dim=-1))
+        q, k, v = (self._heads(part) for part in qkv.chunk(3, dim=-1))
+        if not qkv.is_cuda:  # The products below would each copy a part that lies between the others.
+            q, k, v = (part.contiguous() for part in (q, k, v))
         mask = causal_mask(self.sizes[2], qkv.dtype, qkv.device)
         with small_products():
-            weights = softmax_(torch.bmm(q, k.mT).mul_(1 / math.sqrt(q.shape[-1])).add_(mask))
-            mixed = self._rows(torch.bmm(weights, v))
+            weights = softmax_(product(q, k.mT).mul_(1 / math.sqrt(q.shape[-1])).add_(mask))
+            mixed = self._rows(product(weights, v))
         y = add_bias(torch.bmm(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (projected, q, k, v, weights, mixed)
 
@@ -83,8 +84,8 @@ class Attention:
             found[f"{self.prefix}b_O"] = dy.sum(1)
         d_mixed = self._heads(input_gradient(dy, p[f"{self.prefix}W_O"]))
         with small_products():
-            d_logits = softmax_backward(weights, torch.bmm(d_mixed, v.mT), 1 / math.sqrt(q.shape[-1]))
-            parts = torch.bmm(d_logits, k), torch.bmm(d_logits.mT, q), torch.bmm(weights.mT, d_mixed)
+            d_logits = softmax_backward(weights, product(d_mixed, v.mT), 1 / math.sqrt(q.shape[-1]))
+            parts = product(d_logits, k), product(d_logits.mT, q), product(weights.mT, d_mixed)
         d_qkv = torch.cat([self._rows(part) for part in parts], dim=-1)
         return self.projections.backward(p, projected, d_qkv, found)
 
@@ -128,8 +129,8 @@ class LastPositionAttention:
         query_key = self._sequences(input_gradient(q, self._heads(W_K)))
         positions = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
-            weights = softmax_(torch.bmm(query_key, positions.mT).mul_(1 / math.sqrt(q.shape[-1])))
-            read = torch.bmm(weights, positions)
+            weights = softmax_(product(query_key, positions.mT).mul_(1 / math.sqrt(q.shape[-1])))
+            read = product(weights, positions)
         mixed = self._rows(torch.bmm(self._by_head(read), self._heads(W_V)))
         mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
         y = add_bias(torch.bmm(mixed, W_O), p.get(f"{self.prefix}b_O"))
@@ -153,9 +154,9 @@ class LastPositionAttention:
         d_read = self._sequences(input_gradient(d_mixed, self._heads(W_V)))
         positions = x.view(-1, self.sizes[2], x.shape[-1])
         with small_products():
-            d_logits = softmax_backward(weights, torch.bmm(d_read, positions.mT), 1 / math.sqrt(q.shape[-1]))
-            d_query_key = self._by_head(torch.bmm(d_logits, positions))
-            dx = torch.bmm(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
+            d_logits = softmax_backward(weights, product(d_read, positions.mT), 1 / math.sqrt(q.shape[-1]))
+            d_query_key = self._by_head(product(d_logits, positions))
+            dx = product(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
         dq = self._rows(torch.bmm(d_query_key, self._heads(W_K)))
         gradients = {
             "W_Q": weight_gradient(query_input, dq),
@@ -191,6 +192,13 @@ class LastPositionAttention:
     def _by_head(self, x: Tensor) -> Tensor:
         """Undo ``_sequences``."""
         return x.view(-1, self.sizes[1], *x.shape[1:]).transpose(1, 2).flatten(0, 1)
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Return a b for many small matrices, (N, R, K) and (N, K, C): on a GPU as sums that a compiler joins."""
+    if a.is_cuda and torch.compiler.is_compiling():
+        return (a[:, :, :, None] * b[:, None]).sum(2)
+    return torch.bmm(a, b)
 
 
 def softmax_(logits: Tensor) -> Tensor:

@@ -44,7 +44,8 @@ class _Layer:
             self.attention = LastPositionAttention(self.prefix, self.sizes, model.n_heads, norm, queries_only)
             return
         projections: RowProjections | TableProjections = RowProjections(self.prefix, norm, queries_only)
-        if layer == 0 and not queries_only and pays(vocab_size, *self.sizes[1:]):
+        few_rows = pays(vocab_size, *self.sizes[1:]) and not tokens.is_cuda  # There, kernels cost, not rows.
+        if layer == 0 and not queries_only and few_rows:
             projections = TableProjections(self.prefix, norm, tokens)
         self.attention = Attention(self.prefix, self.sizes, model.n_heads, projections)
 

@@ -7,6 +7,7 @@ On a CPU the same code runs step by step, which is how it is tested.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -28,12 +29,13 @@ class DeviceLoop:
         n = len(trainer.members)
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
         self.step = torch.zeros((), dtype=torch.float32, device=device)
-        self.failed_at = torch.full((n,), -1, dtype=torch.int64, device=device)
-        self.failed_loss, self.failed_norm = torch.zeros(2, n, device=device)
+        self.failed = torch.full((3, n), -1.0, device=device)
+        """The step at which each member failed, if it did, with its loss and norm then."""
         self.rates = torch.zeros(trainer.steps_per_epoch, n, device=device)
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self._taken = 0
+        self.compiled_update: Callable[..., None] | None = None
 
     def begin_epoch(self) -> None:
         """Copy the epoch's learning rates to the device, in place: graphs hold their address."""
@@ -54,8 +56,7 @@ class DeviceLoop:
             count = 1
             self.one_step(trainer.batches.rows(position))
         trainer.optimizer.step += count
-        of_members = (self.failed_at, self.failed_loss, self.failed_norm)
-        failures = list(zip(*(each.tolist() for each in of_members), strict=True))
+        failures = self.failed.T.tolist()
         for step in range(start, start + count):
             for m, (at, loss, norm) in enumerate(failures):
                 if 0 <= at <= step:  # A counter in float32 lags from 2^24 on.
@@ -72,7 +73,7 @@ class DeviceLoop:
             return
         if count not in self._graphs:  # Recording takes no step.
             self._graphs[count] = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graphs[count]):
+            with torch.cuda.graph(self._graphs[count], capture_error_mode="thread_local"):
                 self._steps(count)
         self._graphs[count].replay()
 
@@ -85,16 +86,18 @@ class DeviceLoop:
         """Take one step on rows of the training set, all on the device."""
         trainer = self.trainer
         losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
-        finite = torch.isfinite(losses) & torch.isfinite(norms)
-        first = ~finite & (self.failed_at < 0)
-        self.failed_at.copy_(torch.where(first, self.step.to(torch.int64), self.failed_at))
-        self.failed_loss.copy_(torch.where(first, losses.float(), self.failed_loss))
-        self.failed_norm.copy_(torch.where(first, norms.float(), self.failed_norm))
+        now = torch.stack([self.step.expand(len(losses)), losses.float(), norms.float()])
+        # Zero times what is not finite is not a number. Every kernel counts: the step is nothing but kernels.
+        first = ((now * 0.0).sum(0) != 0.0) & (self.failed[0] < 0)
+        self.failed.copy_(torch.where(first, now, self.failed))
         divisors = clip_divisors(norms, trainer.training.clip_norm)
         self.step.add_(1.0)
         rates = self.rates.index_select(0, self.position)[0]
-        frozen = (self.failed_at >= 0).to(torch.float32)
+        frozen = (self.failed[0] >= 0).to(torch.float32)
+        self.position.add_(1)
+        if self.compiled_update is not None:
+            self.compiled_update(gradients, rates, self.step, divisors, frozen)
+            return
         for m, own in enumerate(by_member(gradients)):
             divisor = None if divisors is None else divisors[m]
             trainer.optimizer.update(m, own, rates[m], self.step, divisor, frozen[m])
-        self.position.add_(1)

@@ -82,12 +82,11 @@ def choose_kernels(
     "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is
     ``recorded``, and where it fails stays with torch's; "compiled" is refused where it cannot be had.
     """
-    if trainer.device.type != "cpu":
-        check_kernels(wanted, trainer.device.type)
-        return KernelReport("torch", "compiled ones are for CPUs")
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
         wanted = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
+    if trainer.device.type != "cpu" and trainer.model.reads_text:
+        return KernelReport("torch", "on a GPU, compiled ones are for sequences of one length")
     if wanted == "torch":
         return KernelReport("torch", "asked for")
     if wanted == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
@@ -102,27 +101,30 @@ def check_kernels(kernels: Kernels, device: str) -> None:
     """Refuse, before any work, to compile where that cannot be done."""
     if kernels != "compiled":
         return
-    if device != "cpu":
-        raise InputError("kernels", kernels, f"not for the device {device}", 'ask for "auto"')
     try:
-        _quietly(torch.compile(torch.neg, fullgraph=True, options=_OPTIONS.copy()), torch.ones(2))
+        options = _options(torch.device(device))
+        _quietly(torch.compile(torch.neg, fullgraph=True, options=options), torch.ones(2, device=device))
     except Exception as error:
         raise InputError("kernels", kernels, _failure(error), _REMEDY) from None
 
 
-_OPTIONS: dict[str, Any] = {
-    "compile_threads": 1,  # No pool of compiling processes: training already has one process per core.
-    "cpp_wrapper": True,  # Kernels are called from C++,
-    "realize_reads_threshold": 0,  # and compute nothing twice that two of them read: 1.5 % of a step each.
-}
-if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
-    # At every call torch asks whether anything that it compiled for has changed, which takes 2 % of a step.
-    # Tensors may; the model, and the functions of this package, do not.
-    _OPTIONS["guard_filter_fn"] = torch.compiler.keep_tensor_guards_unsafe
-# To be copied for every call: torch takes out of it what it reads.
+def _options(device: torch.device) -> dict[str, Any]:
+    """Return the compiler's options, made anew for every call: torch takes out of them what it reads."""
+    options = dict[str, Any]()
+    if device.type == "cpu":
+        options["compile_threads"] = 1  # Training already has one process per core.
+        # Kernels are called from C++, and compute nothing twice that two of them read: 1.5 % of a step each.
+        options |= {"cpp_wrapper": True, "realize_reads_threshold": 0}
+    if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
+        # At every call torch asks whether anything that it compiled for has changed: 2 % of a step.
+        # Tensors may; the model, and the functions of this package, do not.
+        options["guard_filter_fn"] = torch.compiler.keep_tensor_guards_unsafe
+    return options
 
 
-def compiled_gradients(model: ModelConfig, names: Sequence[str], trained: Sequence[str]) -> Gradients:
+def compiled_gradients(
+    model: ModelConfig, names: Sequence[str], trained: Sequence[str], device: torch.device
+) -> Gradients:
     """Return ``torch_gradients``, to be compiled at its first call for the sizes that it gets."""
     plain = torch_gradients(model, trained)
 
@@ -131,7 +133,7 @@ def compiled_gradients(model: ModelConfig, names: Sequence[str], trained: Sequen
 
     # torch keeps what it compiles with a function's code, which all functions made here would share.
     flat.__code__ = flat.__code__.replace()
-    compiled = torch.compile(flat, fullgraph=True, dynamic=False, options=_OPTIONS.copy())
+    compiled = torch.compile(flat, fullgraph=True, dynamic=False, options=_options(device))
     return lambda parameters, tokens, labels: compiled(tokens, labels, *parameters.values())
 
 
@@ -139,7 +141,8 @@ def _compile(trainer: Trainer) -> KernelReport:
     batch = trainer.batches.at(0)
     start = time.perf_counter()
     try:
-        compiled = compiled_gradients(trainer.model, list(trainer.parameters), trainer.trained)
+        names = list(trainer.parameters)
+        compiled = compiled_gradients(trainer.model, names, trainer.trained, trainer.device)
         found = _quietly(compiled, trainer.parameters, *batch)[1]
     except Exception as error:  # However it fails, torch's kernels are there.
         return KernelReport("torch", _failure(error))
@@ -152,6 +155,9 @@ def _compile(trainer: Trainer) -> KernelReport:
         reason = f"compiled ones differ by {difference:.1e} of the largest entry"
         return KernelReport("torch", reason, seconds, difference)
     trainer.compiled = compiled
+    if trainer.loop is not None and trainer.training.optimizer == "adamw":
+        update, options = trainer.optimizer.adamw_together, _options(trainer.device)
+        trainer.loop.compiled_update = torch.compile(update, fullgraph=True, dynamic=False, options=options)
     return KernelReport("compiled", "same numbers, up to rounding", seconds, difference)
 
 

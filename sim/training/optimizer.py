@@ -37,9 +37,11 @@ class Optimizer:
     """The moments of all members and the number of steps they have taken; ``parameters`` change in place."""
 
     def __init__(self, parameters: Parameters, trainings: Sequence[TrainingConfig]) -> None:
-        self.trainings, self.step = trainings, 0
+        self.trainings, self.step, self.parameters = trainings, 0, parameters
         self.first = {name: torch.zeros_like(p) for name, p in parameters.items()}
         self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        own = next(iter(parameters.values()))
+        self.decays = own.new_tensor([training.weight_decay for training in trainings])
         # Made once: some hundred views a step would cost as much as the step's arithmetic.
         parts = [by_member(part) for part in (parameters, self.first, self.second)]
         self._views = list(zip(*parts, strict=True))
@@ -74,3 +76,26 @@ class Optimizer:
             how |= {"beta1": training.beta1, "beta2": training.beta2, "eps": training.epsilon}
             steps = [step] * len(gradients)
             torch._fused_adamw_(weights, gradients, first, second, [], steps, amsgrad=False, **how)
+
+    def adamw_together(
+        self, gradients: Parameters, rates: Tensor, step: Tensor, divisors: Tensor | None, frozen: Tensor
+    ) -> None:
+        """Take every member's AdamW step in place, in operations that a compiler joins to a kernel or two.
+
+        The arguments are those of ``update``, one for each member, shape (M,); the same numbers up to
+        rounding. torch's fused step takes members one by one, with few threads for tensors this small.
+        """
+        beta1, beta2, epsilon = (getattr(self.trainings[0], name) for name in ("beta1", "beta2", "epsilon"))
+        correction1, correction2 = (1.0 - beta ** step.double() for beta in (beta1, beta2))
+        for name, gradient in gradients.items():
+            own = (-1,) + (1,) * (gradient.ndim - 1)
+            rate, moves = rates.view(own), frozen.view(own) == 0
+            weights, first, second = self.parameters[name], self.first[name], self.second[name]
+            if divisors is not None:
+                gradient = gradient / divisors.view(own)
+            new_first = beta1 * first + (1.0 - beta1) * gradient
+            new_second = beta2 * second + (1.0 - beta2) * gradient.square()
+            change = new_first / correction1 / ((new_second / correction2).sqrt() + epsilon)
+            new = weights - rate * (self.decays.view(own) * weights + change)
+            for old, found in ((first, new_first), (second, new_second), (weights, new)):
+                old.copy_(torch.where(moves, found, old))

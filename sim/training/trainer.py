@@ -32,8 +32,8 @@ from theory.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
 """The generators of an epoch: their names in checkpoints, and their streams."""
-_CHUNK = 2000
-"""Rows evaluated at a time: few enough that activations stay in cache."""
+_CHUNK = {"cpu": 2000, "cuda": 100_000}
+"""Rows evaluated at a time: few enough that activations stay in a CPU's cache."""
 
 
 class Trainer:
@@ -100,7 +100,7 @@ class Trainer:
         labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
         self.batches = Batches(tokens, labels, self.batch)
         self._torch_gradients = torch_gradients(self.model, self.trained)
-        self._loop = None if self.device.type == "cpu" else DeviceLoop(self)
+        self.loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self.begin_epoch()
 
     def run_epoch(self, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -112,8 +112,8 @@ class Trainer:
         while self.position < until:
             if stop() or len(self.failures) == len(self.members):
                 return False
-            if self._loop is not None:
-                self.position += self._loop.take(until - self.position)
+            if self.loop is not None:
+                self.position += self.loop.take(until - self.position)
             else:
                 self.step(*self.batches.at(self.position))
                 self.position += 1
@@ -169,14 +169,14 @@ class Trainer:
             for tokens, dataset, generator in zip(self.batches.tokens, self.datasets, noise, strict=True):
                 tokens.copy_(dataset.redrawn(generator))
         self.batches.renew(torch.stack(orders))
-        if self._loop is not None:
-            self._loop.begin_epoch()
+        if self.loop is not None:
+            self.loop.begin_epoch()
 
     @torch.no_grad()
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
         model, found = model_of(self.model), []
-        chunk = max(_CHUNK // model.rows(self.task.length), 1)
+        chunk = max(_CHUNK[self.device.type] // model.rows(self.task.length), 1)
         for m, (data, parts) in enumerate(zip(self.datasets, self.evaluated, strict=True)):
             own = {name: p[m : m + 1] for name, p in self.parameters.items()}
             scores = {}
@@ -225,8 +225,8 @@ class Trainer:
             self.sum_learning_rate[member] = own.sum_learning_rate
             if own.failure:
                 self.failures[member] = own.failure
-                if self._loop is not None:
-                    self._loop.failed_at[member] = 0
+                if self.loop is not None:
+                    self.loop.failed[0, member] = 0.0
         state = checkpoints[0][1]
         self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
         self.begin_epoch()

@@ -13,6 +13,7 @@ import torch
 
 from sim import MemberConfig, RunConfig, Trainer, train
 from sim.training.device_steps import DeviceLoop
+from sim.training.kernels import choose_kernels
 from tests.bench.reference import PlainLoop
 from tests.sim.conftest import small
 
@@ -27,8 +28,18 @@ gpu = pytest.param(
 def on_device(members: Sequence[MemberConfig], device: str) -> Trainer:
     trainer = Trainer(members, device)
     if device == "cpu":  # Where it is not taken by itself.
-        trainer._loop = DeviceLoop(trainer)
-        trainer._loop.begin_epoch()
+        trainer.loop = DeviceLoop(trainer)
+        trainer.loop.begin_epoch()
+    return trainer
+
+
+def joined(trainer: Trainer, device: str) -> Trainer:
+    """Give the device's steps the update of all members together: on a GPU compiled, with the gradients."""
+    if device == "cpu":
+        trainer.loop.compiled_update = trainer.optimizer.adamw_together
+    else:
+        assert choose_kernels(trainer, "compiled").used == "compiled"
+        assert trainer.loop.compiled_update is not None
     return trainer
 
 
@@ -63,6 +74,23 @@ def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str) 
         assert own.run_epoch()
     exact = device == "cpu" and "schedule" not in options
     compare(host, own, 1e-11 if exact else 1e-5 if "schedule" in options else 1e-7)
+
+
+@pytest.mark.parametrize("device", ["cpu", gpu])
+@pytest.mark.parametrize("clip_norm", [0.0, 0.01])
+def test_the_compiled_update_takes_the_hosts_steps(clip_norm: float, device: str) -> None:
+    """A member that has failed stays where it was. Keys' biases have no gradient: theirs is rounding."""
+    own: Any = {"dtype": "float64", "learning_rate": EXACT, "model": TRANSFORMER, "clip_norm": clip_norm}
+    members = small(seeds=[0], weight_decay=0.3, **own).members() + small(seeds=[1, 2], **own).members()
+    host, together = Trainer(members), joined(on_device(members, device), device)
+    for trainer in (host, together):
+        with torch.no_grad():
+            trainer.parameters["W_U"][2, 0, 0] = float("nan")
+        for _ in range(3):
+            assert trainer.run_epoch()
+        assert list(trainer.failures) == [2]
+        trainer.parameters["W_U"][2, 0, 0] = 0.0
+    compare(host, together, 1e-9 if device == "cpu" else 1e-7)
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
