@@ -111,15 +111,22 @@ class RunFolder(Manifest):
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps of all checkpoints, newest first."""
-        return self._numbers("checkpoints/step")[::-1]
+        return self._numbers("checkpoints", "step")[::-1]
 
     def snapshot_epochs(self) -> list[int]:
         """Return the epochs of all snapshots, in order."""
-        return self._numbers("snapshots/epoch")
+        return self._numbers("snapshots", "epoch")
 
-    def _numbers(self, prefix: str) -> list[int]:
-        files = self.path.glob(f"{prefix}_*.safetensors")
-        found = [re.fullmatch(r"[a-z]+_(\d{6,})\.safetensors", file.name) for file in files]
+    def _numbers(self, inside: str, prefix: str) -> list[int]:
+        """Return the numbers in a folder's names; refuse one that cannot be read, or is lost."""
+        try:
+            names = [file.name for file in (self.path / inside).iterdir()]
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not any(n.startswith(inside) for n in self.listed()):
+                return []  # Nothing was written into it yet.
+            problem = f"cannot be read ({error.strerror})"
+            raise InputError("run", str(self.path / inside), problem, _REMEDY) from None
+        found = [re.fullmatch(rf"{prefix}_(\d{{6,}})\.safetensors", name) for name in names]
         return sorted(int(match[1]) for match in found if match)
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
@@ -141,7 +148,7 @@ class RunFolder(Manifest):
     @property
     def has_metrics(self) -> bool:
         """Whether the run was evaluated."""
-        return (self.path / "metrics.jsonl").exists()
+        return os.path.lexists(self.path / "metrics.jsonl")
 
     @property
     def has_provenance(self) -> bool:
@@ -174,8 +181,9 @@ class RunFolder(Manifest):
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
             raise unfinished(self.path, provenance)
+        self.snapshot_epochs()  # Or refuse their folder.
         for name in self.listed():  # A complete run needs no checkpoints any more.
-            if not name.startswith("checkpoints/") and not (self.path / name).exists():
+            if not name.startswith("checkpoints/") and not os.access(self.path / name, os.F_OK):
                 raise _incomplete(self.path, name)
         return provenance
 

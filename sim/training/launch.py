@@ -157,11 +157,16 @@ def pending_runs(
         check_data(member)
         check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
     resume, overwrite = execution.resume, execution.overwrite
-    return [
+    left = [
         (member, path)
         for member, path in zip(members, paths, strict=True)
         if not check_folder(path, member, resume=resume, overwrite=overwrite) or not is_complete(path)
     ]
+    for folder in [RunFolder(path) for _, path in left] if resume else []:
+        folder.snapshot_epochs()  # Or refuse now what would be refused when its turn comes.
+        if folder.checkpoint_steps():
+            folder.read_metrics()
+    return left
 
 
 def epochs_left(member: MemberConfig, path: Path) -> int:

@@ -1,5 +1,6 @@
 """Nothing is replaced or deleted that this program did not write, and never through a link."""
 
+import itertools
 import json
 import shutil
 from pathlib import Path
@@ -86,6 +87,40 @@ def test_a_run_that_lost_a_file_is_refused_and_not_passed_over(lost: str, folder
     if lost != "provenance.json":  # A run that was killed at once has none.
         with pytest.raises(InputError, match=rf"{lost} is missing"):
             train(small(), folder.parent, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("inside", "how"),
+    [
+        *itertools.product(("checkpoints", "snapshots"), ("link", "file", "lost", "closed")),
+        *itertools.product(("metrics.jsonl",), ("link", "folder")),
+    ],
+)
+def test_what_cannot_be_read_is_not_taken_for_nothing(
+    inside: str, how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is another run trained first."""
+    change(folder / "provenance.json", status="interrupted")
+    part, read = folder / inside, Path.iterdir
+
+    def closed(path: Path) -> Any:
+        if path == part:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    if how == "closed":
+        monkeypatch.setattr(Path, "iterdir", closed)
+    else:
+        part.rename(folder.parent.parent / "away")
+        {"link": lambda: part.symlink_to("nowhere"), "file": part.touch, "folder": part.mkdir}.get(
+            how, dict
+        )()
+    with pytest.raises(InputError, match=rf"{inside}.*move (it|the folder) away and train"):
+        train(small(seeds=[1, 0]), folder.parent, resume=True)
+    assert find_runs(folder.parent) == [folder]
+    if inside != "checkpoints":
+        with pytest.raises(InputError, match=inside):
+            Run.open(folder, unfinished=True)
 
 
 @pytest.mark.parametrize("content", ["3", '{"todo": 1}', "[1]", '[{"todo": 1}]'])
