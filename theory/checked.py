@@ -117,6 +117,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         known, axes = checks()
         # ``Signature.bind`` would take longer than most checks; what it refuses, the function refuses too.
         positional: Any = list(args)
+        for name, value in (*zip(by_position, args, strict=False), *kwargs.items()):
+            refuse_masks(name, value)
         for place, (name, value) in enumerate(zip(by_position, args, strict=False)):
             if name in known:
                 positional[place] = known[name](name, value)
@@ -132,6 +134,14 @@ def checked_fields(cls: type[R]) -> type[R]:
     """Decorate a dataclass so that it refuses fields that their annotations do not allow."""
     cls.__init__ = checked(cls.__init__)  # type: ignore[method-assign]
     return cls
+
+
+def refuse_masks(argument: str, value: object) -> None:
+    """Refuse an array, or a list with one, that has masked entries: what is below the mask would count."""
+    arrays = value if isinstance(value, (list, tuple)) else (value,)
+    if any(isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array) for array in arrays):
+        remedy = "drop them, or fill them with numbers: array.compressed(), array.filled(0)"
+        raise InputError(argument, value, "has masked entries", remedy)
 
 
 def as_integer(argument: str, value: object) -> int:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 
-from theory import InputError, Task, cosine_matrix, label_distribution_embedding
+from theory import InputError, Task, corpus_counts, cosine_matrix, label_distribution_embedding
 from theory.arrays import ArrayLike, Float64, Integer, Real
 from theory.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
 from theory.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
@@ -61,10 +61,14 @@ def test_an_array_that_may_be_missing_or_a_number_is_held_only_as_an_array():
 
 
 NAN, INF = float("nan"), float("inf")
+MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])
 ZERO_D = (np.int64(3), np.array(3), torch.tensor(3))
 ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
     int: ([3, *ZERO_D, 10**18, -(10**18)], [True, 2.0, "3", None, 10**18 + 1, -(10**18) - 1]),
-    float: ([1.5, 2, *ZERO_D, np.float32(0.5), -(10**15)], [NAN, INF, -INF, True, "1", None, 1j, 10**400]),
+    float: (
+        [1.5, 2, *ZERO_D, np.float32(0.5), -(10**15)],
+        [NAN, INF, -INF, True, "1", None, 1j, 10**400, MASKED[1]],
+    ),
     bool: ([True, np.False_, np.array(True)], [1, np.array(0), None, "True"]),
     str: (["a", "", "γ"], ["a\n", "\x00", b"x", 1, None]),
     Literal["a", 1]: (["a", np.str_("a"), 1], ["b", True, 1.0, ["a"], None]),
@@ -77,11 +81,14 @@ ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
     Rate: ([0, 5], [-1e-9, 5.01]),
     int | None: ([3, None], ["x", 1.5]),
     Sequence[int]: (
-        [[], [1], (2, 3), range(3), np.arange(3), torch.arange(3)],
-        [3, "12", b"1", {1: 2}, [1.5], *ZERO_D],
+        [[], [1], (2, 3), range(3), np.arange(3), torch.arange(3), MASKED[2:]],
+        [3, "12", b"1", {1: 2}, [1.5], *ZERO_D, MASKED],
     ),
     tuple[int, float]: ([(1, 2.0), [1, 2]], [(1,), (1, 2, 3), 3, (1.5, 2), "12"]),
-    npt.ArrayLike: ([[1, 2], 3.5, [[1.0]], np.zeros(2)], [[[1], [1, 2]], [NAN], ["x"], [1j], [None]]),
+    npt.ArrayLike: (
+        [[1, 2], 3.5, [[1.0]], np.zeros(2)],
+        [[[1], [1, 2]], [NAN], ["x"], [1j], [None], [MASKED]],
+    ),
     Integer[ArrayLike, " n"]: ([[1, 2], [], np.arange(2)], [[1.5], [True], [NAN], 3, [[1]]]),
     Real[ArrayLike, "2 n"]: ([[[1, 2.5], [3, 4]], np.zeros((2, 0))], [[1, 2], [[1, 2]], [[1, 2], [3, INF]]]),
     Annotated[npt.ArrayLike, Entries(undefined=True)]: ([[1.0, NAN], [INF]], [["x"], [1j]]),
@@ -105,6 +112,12 @@ def test_a_value_is_allowed_by_its_annotation_alone(hint):
             with pytest.raises(InputError) as refusal:
                 call(*arguments, **named)
             assert refusal.value.argument == "value"
+
+
+def test_no_mask_is_lost():
+    for call in (lambda: cosine_matrix(np.ma.atleast_2d(MASKED)), lambda: corpus_counts(iter([MASKED]), 9)):
+        with pytest.raises(InputError, match=r"has masked entries; drop them, or fill them"):
+            call()
 
 
 @pytest.mark.parametrize("kind", [{"requires_grad": True}, {"dtype": torch.bfloat16}])

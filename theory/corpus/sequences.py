@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.arrays import AnyIntArray, FloatArray, Integer
-from theory.checked import Size, check_tokens, checked
+from theory.checked import Size, check_tokens, checked, refuse_masks
 from theory.errors import InputError
 
 Tokens = AnyIntArray
@@ -87,6 +87,8 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
     held: list[Tokens] = []
     n_held = 0
     for sequence in sequences:
+        if isinstance(sequence, np.ndarray):
+            refuse_masks("sequences", sequence)
         try:
             tokens = np.asarray(sequence)
         except ValueError:  # lists of unequal lengths
