@@ -97,6 +97,11 @@ def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: i
     return parts[:-1] if parts and parts[-1].items() >= present.items() else parts
 
 
+def share_of_seconds(provenance: Mapping[str, Any]) -> float:
+    """Return a run's share of the recorded training time, which covers all runs trained together."""
+    return float(provenance["wall_seconds"]) / max(1, len(provenance.get("trained_with", ())))
+
+
 def commit_text(provenance: Mapping[str, Any]) -> str:
     """Return a record's commits, shortened, the first one first, and whether their trees had changes."""
     texts: list[str] = []

@@ -257,6 +257,9 @@ def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
     change(stopped, status="interrupted")
     shown = cli("study", str(file), *places, "--run", "--list")  # It continues without being asked.
     assert json.loads(stopped.read_text())["status"] == "complete"
+    change(stopped, trained_with=["one", "other"], wall_seconds=8.0)
+    (shared,) = cli("study", str(file), *places, "--json").json()
+    assert 4.0 in [run["wall_seconds"] for run in shared["runs"]]
     (line,) = shown.table("study", "purpose", "kept", "run folders", "time left")
     assert list(line.values()) == ["tiny", "Two models on a tiny task.", "4/4", "4 complete", ""]
     runs = shown.table("run", "state", "kept", "made by", n=4)

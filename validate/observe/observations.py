@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.config.run import MemberConfig
+from sim.runs.provenance import share_of_seconds
 from sim.runs.table import LAST_HEADER, last_rows
 from theory import InputError, Task
 from theory.arrays import FloatArray
@@ -96,9 +97,8 @@ class Observations(Shown):
 
     @property
     def seconds(self) -> float:
-        """Its share of the recorded training time, which covers all runs trained together."""
-        together = self.provenance.get("trained_with", [])
-        return float(self.provenance["wall_seconds"]) / max(1, len(together))
+        """Its share of the recorded training time."""
+        return share_of_seconds(self.provenance)
 
     @property
     def run_folder(self) -> Path | None:

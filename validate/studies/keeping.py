@@ -13,7 +13,7 @@ from sim.config.run import MemberConfig
 from sim.config.section import differences
 from sim.runs.files import only_writer
 from sim.runs.folder import RunFolder, is_run_folder, read_config
-from sim.runs.provenance import commit_text
+from sim.runs.provenance import commit_text, share_of_seconds
 from sim.runs.run import Run
 from theory import InputError
 from theory.display import Shown
@@ -32,8 +32,8 @@ class MemberState(Shown):
     """How far one run of a study is.
 
     A ``state`` of "diverged" is final too; ``kept`` says whether its observations are, made with this very
-    configuration. ``seconds`` is the wall time, if the run or its kept observations say so; ``made_by`` the
-    commit that trained it, and whether the code had uncommitted changes.
+    configuration. ``seconds`` is its share of the wall time of the runs trained together, if it or its kept
+    observations say so; ``made_by`` the commit that trained it, and whether its tree had changes.
     """
 
     member: StudyMember
@@ -73,7 +73,7 @@ def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT)
             observed = read_kept(file)
             is_kept = observed.config == member.config
             made = observed.provenance if made is None and is_kept else made
-        seconds = made["wall_seconds"] if made and made["status"] == "complete" else None
+        seconds = share_of_seconds(made) if made and made["status"] == "complete" else None
         states.append(MemberState(member, state, is_kept, seconds, commit_text(made) if made else ""))
     return states
 
