@@ -82,14 +82,15 @@ def choose_kernels(
     "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is
     ``recorded``, and where it fails stays with torch's; "compiled" is refused where it cannot be had.
     """
+    kept = wanted
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
-        wanted = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
+        kept = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if trainer.device.type != "cpu" and trainer.model.reads_text:
         return KernelReport("torch", "on a GPU, compiled ones are for sequences of one length")
-    if wanted == "torch":
+    if kept == "torch":
         return KernelReport("torch", "asked for")
-    if wanted == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
+    if kept == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
     report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":

@@ -207,7 +207,9 @@ class _Session:
         return self.seconds_before[member] + time.perf_counter() - self.started
 
     def _write_provenance(self, status: str) -> None:
+        kernels, product = self.constant["kernels"]["used"], self.constant["matmul"]["route"]
         where = provenance.software() | provenance.machine(str(self.trainer.device))
+        where["arithmetic"] = f"{kernels} kernels, {product} product"
         for m, (folder, member) in enumerate(zip(self.folders, self.trainer.members, strict=True)):
             failure, before = self.trainer.failures.get(m), self.recorded[m]
             record = {

@@ -119,9 +119,10 @@ def test_a_compiler_that_fails_without_a_word_leaves_torchs_kernels(monkeypatch:
         raise AssertionError
 
     monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: fail)
-    report = choose_kernels(Trainer(small(epochs=kernels.COMPILE_FROM).members()))
-    assert report.used == "torch"
-    assert report.reason == "cannot be compiled here (AssertionError: no reason given)"
+    for epochs, recorded in ((kernels.COMPILE_FROM, None), (1, {"kernels": {"used": "compiled"}})):
+        report = choose_kernels(Trainer(small(epochs=epochs).members()), recorded=recorded)
+        assert report.used == "torch"
+        assert report.reason == "cannot be compiled here (AssertionError: no reason given)"
 
 
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,8 @@ def test_a_run_continued_by_other_code_names_both(tmp_path: Path, monkeypatch: p
     (part,) = found["parts"]
     assert part["until_step"] == 5
     assert part | old == part
+    assert part["arithmetic"] == found["arithmetic"]
+    assert found["arithmetic"].startswith("torch kernels, ")
     assert found | new == found
 
 
