@@ -137,9 +137,8 @@ def checked_fields(cls: type[R]) -> type[R]:
 
 
 def refuse_masks(argument: str, value: object) -> None:
-    """Refuse an array, or a list with one, that has masked entries: what is below the mask would count."""
-    arrays = value if isinstance(value, (list, tuple)) else (value,)
-    if any(isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array) for array in arrays):
+    """Refuse an array that has masked entries: what is below the mask would count."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         remedy = "drop them, or fill them with numbers: array.compressed(), array.filled(0)"
         raise InputError(argument, value, "has masked entries", remedy)
 

@@ -87,7 +87,7 @@ ALLOWED: dict[Any, tuple[list[Any], list[Any]]] = {
     tuple[int, float]: ([(1, 2.0), [1, 2]], [(1,), (1, 2, 3), 3, (1.5, 2), "12"]),
     npt.ArrayLike: (
         [[1, 2], 3.5, [[1.0]], np.zeros(2)],
-        [[[1], [1, 2]], [NAN], ["x"], [1j], [None], [MASKED]],
+        [[[1], [1, 2]], [NAN], ["x"], [1j], [None], MASKED],
     ),
     Integer[ArrayLike, " n"]: ([[1, 2], [], np.arange(2)], [[1.5], [True], [NAN], 3, [[1]]]),
     Real[ArrayLike, "2 n"]: ([[[1, 2.5], [3, 4]], np.zeros((2, 0))], [[1, 2], [[1, 2]], [[1, 2], [3, INF]]]),

@@ -87,8 +87,7 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
     held: list[Tokens] = []
     n_held = 0
     for sequence in sequences:
-        if isinstance(sequence, np.ndarray):
-            refuse_masks("sequences", sequence)
+        refuse_masks("sequences", sequence)
         try:
             tokens = np.asarray(sequence)
         except ValueError:  # lists of unequal lengths
