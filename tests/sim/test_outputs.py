@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from sim.runs.outputs import OutputFolder, file_name
+from sim.runs.outputs import OutputFile, OutputFolder, file_name
 from tests.conftest import Cli
 from theory import InputError
-from validate.figures.style import save
+from validate.figures.style import rendered
 from validate.sweeps import write_table
 
 TASK = """
@@ -122,7 +122,7 @@ def test_a_picture_or_a_table_stays_unless_asked(suffix: str, run_folder: Path, 
         if suffix != "svg":
             write_table(ROWS, file, overwrite=overwrite)
         else:
-            save(Figure(), file, overwrite=overwrite)
+            OutputFile(file, overwrite=overwrite).write(rendered(Figure(), suffix))
 
     write(file)
     whole = file.read_bytes()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,17 +49,18 @@ class Options(EngineOptions):
 def run(options: Options) -> int:
     """Train, write the table and the map, and say where the runs stand."""
     from sim.data.text import require
-    from sim.runs.outputs import OutputFile, OutputFolder
+    from sim.runs.outputs import OutputFolder
     from sim.training.cost import cost_of_runs
     from validate.training import cost_text
 
     execution = options.execution()
     sweep, tables = sweeps.load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
+    axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
+    folder = OutputFolder(options.out)
     if options.parquet:
         require("pyarrow.parquet", "table")  # Not to be missed after the training.
     if not options.dry_run:
-        OutputFolder(options.out).check(tables)
-        OutputFile(options.out / MAP, overwrite=True).check()
+        folder.check([*tables, *[MAP] * (len(axes) > 1)])
         try:
             sweeps.run_sweep(sweep, options.out, execution)
         finally:
@@ -86,11 +88,11 @@ def run(options: Options) -> int:
         print(cost_text(cost))
     if (options.out / "table.csv").exists():
         print(f"table: {options.out / 'table.csv'}")
-    axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     if complete and len(axes) > 1 and not options.dry_run:
         print()
         try:  # Of this sweep's runs, as its table is: the folder may hold those of others.
-            show(Show(runs=tuple(complete), x=axes[0], y=axes[1], out=options.out / MAP, overwrite=True))
+            shown = Show(runs=tuple(complete), x=axes[0], y=axes[1], out=options.out / MAP)
+            show(shown, partial(folder.write, MAP))
         except InputError as error:  # As where some runs lack the data set that it shows.
             say(f"no map: {error}")
     return 0
@@ -131,8 +133,8 @@ class Show(CommandOptions):
     """Replace the picture if it exists."""
 
 
-def show(options: Show) -> int:
-    """Print the numbers, and draw them."""
+def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
+    """Print the numbers, and draw them; ``write`` replaces writing to ``out`` as any file."""
     from validate.studies.axes import ALIASES
 
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
@@ -152,12 +154,14 @@ def show(options: Show) -> int:
     measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
     shown = sweeps.pivot_of(runs, measure, options.x, options.y)
     if options.out is not None:
-        from validate.figures.style import new_axes, save
+        from sim.runs.outputs import OutputFile
+        from validate.figures.style import new_axes, rendered
 
         figure, ax = new_axes()
         panel = shown.panel.plot(ax)
         figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
-        save(figure, options.out, overwrite=options.overwrite)
+        content = rendered(figure, options.out.suffix.removeprefix("."))
+        (write or OutputFile(options.out, overwrite=options.overwrite).write)(content)
     if options.as_json:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
-from sim.runs.outputs import OutputFile
 from theory.errors import unknown_name
 
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
@@ -105,9 +104,3 @@ def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix, dpi=dpi, metadata={stamp: None} if stamp else None)
     return buffer.getvalue()
-
-
-def save(figure: Figure, path: Path, *, overwrite: bool = False) -> Path:
-    """Write a figure; the suffix chooses the format."""
-    OutputFile(path, overwrite=overwrite).write(rendered(figure, path.suffix.removeprefix(".")))
-    return path

@@ -88,6 +88,13 @@ def test_the_command_says_what_it_would_do(out, cli):
     (out / "table.csv").unlink()
 
 
+def test_a_map_of_somebody_else_is_not_replaced(tmp_path, cli):
+    (tmp_path / "map.png").write_text("mine")
+    said = cli("sweep", str(write_toy(tmp_path)), "--out", str(tmp_path), code=2).err
+    assert "map.png': was not written by this program" in " ".join(said.split())
+    assert (tmp_path / "map.png").read_text() == "mine"
+
+
 def test_the_map_is_of_the_runs_of_the_table(out, cli):
     """The folder also holds another seed's, of a sweep before."""
     (out / "one-seed.toml").write_text(toy_text(seeds="[0]"))
