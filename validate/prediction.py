@@ -38,7 +38,7 @@ from validate.terminal.progress import track
 MOST_ENTRIES = 10_000_000
 """Label probabilities of anchors that a prediction holds, draws and writes as text."""
 _BYTES_AN_ENTRY = 100
-FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures",)
+FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures/prediction",)
 """What ``Prediction.write`` writes into a folder."""
 
 TOKEN_HEADER = ("token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2")
@@ -247,7 +247,7 @@ class Prediction(Shown):
         folder.check(FILES, FOLDERS)
         folder.write("prediction.json", json_text(self.to_json()))
         folder.write("task.toml", self.task.to_toml())
-        write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder)
+        write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
 
     def figures(self) -> dict[str, Figure]:
         """Draw what the theory alone says."""

@@ -64,7 +64,7 @@ def test_from_a_text_file_to_a_verdict(capsys):
     assert len(said) == 6
     assert said[1].startswith("1000 documents")
     assert "nearest to 'jompus'" in said[1]
-    assert Path("runs/questions/prediction.html").exists()
+    assert Path("runs/questions/corpus-prediction.html").exists()
     assert "tied: rows of C + C^T" in said[2]
     assert "after 1 epoch" in said[3]
     assert "losses at the end (nats)" in said[4]  # An epoch teaches nothing: the longer command is named.
@@ -124,5 +124,5 @@ def test_checkpoints_are_compared(capsys):
     assert [point["step"] for point in points] == [1, 10, 100]
     assert points[-1]["gain"]["low"] > 0
     assert points[-1]["pearson"]["mean"] > points[0]["pearson"]["mean"]
-    assert Path("series/figures/series.svg").exists()
+    assert Path("series/figures/series/series.svg").exists()
     assert "most frequent" not in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_predict_prints_and_writes(tmp_path, cli):
     assert found["label_distributions"]["15"] == label_distribution(task, 15, held_out=True).tolist()
     assert json.loads((tmp_path / "p" / "prediction.json").read_text()) == found
     assert Task.from_toml(tmp_path / "p" / "task.toml") == task
-    assert {f.stem for f in (tmp_path / "p" / "figures").glob("*.svg")} == {
+    assert {f.stem for f in (tmp_path / "p" / "figures" / "prediction").glob("*.svg")} == {
         *(f"fig4c_cosines_{group}" for group in ("memory", "reasoning", "all_anchors")),
         *("fig4b_label_distributions", "fig5cd_geometry_reasoning", "fig9_rows_reasoning"),
     }

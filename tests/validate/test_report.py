@@ -12,13 +12,13 @@ from markupsafe import escape
 from scipy import stats
 
 import validate
-from sim import train
+from sim import build_corpus, train
 from sim.config.run import make_run_config
 from sim.runs.outputs import OutputFolder
 from tests.validate.conftest import TASK, Page
 from tests.validate.figures.synthetic import make_observations
 from theory import off_diagonal
-from validate import ledger
+from validate import CorpusPrediction, Prediction, ledger
 from validate.commands.compare import print_report
 from validate.figures.paper import FIGURES
 from validate.figures.runs import shown_epochs
@@ -29,7 +29,7 @@ from validate.judge.ranking import Agreement, agreements, pair_kinds, rung_dista
 from validate.judge.stats import over_seeds
 from validate.observe.times import common_early, early_epoch
 from validate.predict.predictors import uniform_cosines
-from validate.report import Report
+from validate.report import FOLDERS, Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import page, render, setting_rows
 
@@ -181,7 +181,7 @@ def test_the_data_holds_everything(report, written):
     names = {f["name"] for f in found["figures"]}
     assert len(names) == len(found["figures"])
     for suffix in ("svg", "png"):
-        assert names == {f.stem for f in (written / "figures").glob(f"*.{suffix}")}
+        assert names == {f.stem for f in (written / "figures" / "report").glob(f"*.{suffix}")}
     drawn = {int(f["name"][3:5]) for f in found["figures"] if f["title"]}
     assert drawn | {f["number"] for f in found["figures_not_drawn"]} == set(FIGURES)
     assert {3, 4, 10} <= drawn
@@ -233,12 +233,25 @@ def test_a_report_without_figures_can_be_written(settings, tmp_path):
 def test_figures_of_an_earlier_report_go_and_files_of_others_stay(settings, tmp_path):
     figures = draw_cosines(settings, [1])
     _bare(settings, figures=figures).write(tmp_path)
-    assert len([*(tmp_path / "figures").iterdir()]) == 2 * len(figures)
-    (tmp_path / "figures" / "mine.txt").write_text("mine")
+    place = tmp_path / "figures" / "report"
+    assert len([*place.iterdir()]) == 2 * len(figures)
+    (place / "mine.txt").write_text("mine")
     folder = OutputFolder(tmp_path)
-    assert write_figures([], folder) == {}
-    assert [file.name for file in (tmp_path / "figures").iterdir()] == ["mine.txt"]
+    assert write_figures([], folder, *FOLDERS) == {}
+    assert [file.name for file in place.iterdir()] == ["mine.txt"]
     assert {*folder.listed()} == {"report.html", "report.json"}
+
+
+@pytest.mark.usefixtures("blank_pictures")
+def test_reports_of_several_kinds_share_a_folder(settings, tmp_path):
+    report = _bare(settings, figures=[validate.report.figures.draw_label_distributions(settings[0])])
+    corpus = CorpusPrediction.of(build_corpus(["a b", "b c"] * 20))
+    written: dict[Path, bytes] = {}
+    for each in (report, Prediction.of(settings[0].task), corpus, report):
+        each.write(tmp_path)
+        found = {file: file.read_bytes() for file in tmp_path.rglob("*.*") if file.name != "manifest.json"}
+        assert found == found | written
+        written = found
 
 
 def _bare(settings, title="bare", **parts):

@@ -27,7 +27,7 @@ from validate.report.page import write_page
 from validate.terminal.tables import Table
 
 Line = dict[str, Any]
-FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures",)
+FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures/comparison",)
 """What ``LanguageComparison.write`` writes into a folder."""
 NOT_LEARNED = "nothing was learned: in no run did both losses fall below their tokens' entropy; train longer"
 _LONGER = 4

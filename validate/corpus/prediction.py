@@ -204,7 +204,7 @@ class CorpusPrediction(Shown):
         }
 
     def write(self, out: PathLike) -> None:
-        """Write prediction.json, a figure of cosines, times and spectrum, and prediction.html."""
+        """Write corpus-prediction.json and .html, and a figure of cosines, times and spectrum."""
         # They import matplotlib and the report, which nothing else here needs.
         from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet
         from validate.figures.embedding import BAR
@@ -235,7 +235,7 @@ class CorpusPrediction(Shown):
         )
         sheet = Sheet("geometry", caption, "", [PanelRow("", panels, BAR, 2.5)])
         title = "The prediction from this corpus"
-        write_page(out, "prediction", self.to_json(), title, self.headline(), self.tables(), [sheet])
+        write_page(out, "corpus-prediction", self.to_json(), title, self.headline(), self.tables(), [sheet])
 
     def _shown(self) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
         g, sizes = self.geometry, f"{len(self.words)} words of {self.corpus.vocab_size}"

@@ -154,16 +154,16 @@ class Sheet:
         return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
 
 
-def write_figures(sheets: Iterable[Sheet], folder: OutputFolder) -> dict[str, bytes]:
-    """Write figures as PNG and SVG into ``figures`` of a folder, and return the PNG of each by its name.
+def write_figures(sheets: Iterable[Sheet], folder: OutputFolder, place: str) -> dict[str, bytes]:
+    """Write figures as PNG and SVG into a place in a folder, and return the PNG of each by its name.
 
-    Figures of an earlier report that this one has not are deleted.
+    Each kind of report has a place of its own: its earlier figures that are not among these are deleted.
     """
-    pictures, stale = {}, {name for name in folder.listed() if name.startswith("figures/")}
+    pictures, stale = {}, {name for name in folder.listed() if name.startswith(f"{place}/")}
     for sheet in sheets:
         pictures[sheet.name] = sheet.rendered("png", _PIXELS_PER_INCH)
         for suffix, content in (("svg", sheet.rendered("svg")), ("png", pictures[sheet.name])):
-            name = f"figures/{file_name(sheet.name)}.{suffix}"
+            name = f"{place}/{file_name(sheet.name)}.{suffix}"
             folder.write(name, content)
             stale.discard(name)
     for name in stale:

@@ -77,10 +77,10 @@ def write_page(
     figures: Sequence[Sheet],
 ) -> None:
     """Write NAME.json, the figures (PNG and SVG) and NAME.html, with the tables above the figures."""
-    folder = OutputFolder(as_path("out", out))
-    folder.check((f"{name}.json", f"{name}.html"), ("figures",))
+    folder, place = OutputFolder(as_path("out", out)), f"figures/{name}"
+    folder.check((f"{name}.json", f"{name}.html"), (place,))
     shown = {"tables": tables, "figures": [sheet.plot(footnote=False) for sheet in figures]}
-    pictures = write_figures(figures, folder)
+    pictures = write_figures(figures, folder, place)
     folder.write(f"{name}.json", json_text(data))
     html = page("tables.html.j2", title=title, text=text, pictures=pictures, **shown)
     folder.write(f"{name}.html", html)

@@ -38,7 +38,7 @@ from validate.report.figures import (
 from validate.report.page import equations_behind, render
 from validate.terminal.progress import track
 
-FILES, FOLDERS = ("report.html", "report.json"), ("figures",)
+FILES, FOLDERS = ("report.html", "report.json"), ("figures/report",)
 """What ``Report.write`` writes into a folder."""
 SCHEMA = "anchorflow/report/4"
 
@@ -227,7 +227,7 @@ class Report:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        pictures = write_figures(track(self.all_figures(), "writing figures"), folder)
+        pictures = write_figures(track(self.all_figures(), "writing figures"), folder, *FOLDERS)
         page = folder.write("report.html", render(report=self, pictures=pictures))
         # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
         return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")

@@ -45,7 +45,7 @@ def test_train_then_compare(cli):
     assert compared.code == ("fails" in data["claims"].values())
     losses = {(line["init_rate"], line["corpus"]): line["loss"]["mean"] for line in data["losses"]}
     assert losses[0.8, "toy"] == run.metrics[-1]["loss"]["toy"]
-    written = {file.name for file in Path("report/figures").iterdir()}
+    written = {file.name for file in Path("report/figures/comparison").iterdir()}
     assert written == {f"fig{n}_language.{kind}" for n in ("01", "07", "14") for kind in ("png", "svg")}
     assert "data:image/png;base64" in Path("report/comparison.html").read_text()
     assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
@@ -87,7 +87,7 @@ def test_without_words_of_equal_frequency_their_condition_is_undefined_and_its_c
 @pytest.mark.usefixtures("blank_pictures")
 def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path):
     LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)
-    written = sorted(file.name for file in (tmp_path / "figures").glob("*.png"))
+    written = sorted(file.name for file in (tmp_path / "figures" / "comparison").glob("*.png"))
     assert written == ["fig01_language.png", "fig07_language.png"]
 
 

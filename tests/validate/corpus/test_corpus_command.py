@@ -44,15 +44,15 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(toy, cli):
     cli(*command)
     written = {file.relative_to("out").as_posix() for file in Path("out").rglob("*") if file.is_file()}
     assert written == {
-        *("prediction.json", "prediction.html", "manifest.json"),
-        *("figures/geometry.png", "figures/geometry.svg"),
+        *("corpus-prediction.json", "corpus-prediction.html", "manifest.json"),
+        *("figures/corpus-prediction/geometry.png", "figures/corpus-prediction/geometry.svg"),
     }
-    page = Path("out/prediction.html").read_text()
+    page = Path("out/corpus-prediction.html").read_text()
     assert "Nearest to &#39;dog&#39;" in page
     assert "data:image/png;base64" in page
-    Path("out/prediction.html").write_text("mine")
-    assert "prediction.html" in cli(*command, code=2).err
-    assert Path("out/prediction.html").read_text() == "mine"
+    Path("out/corpus-prediction.html").write_text("mine")
+    assert "corpus-prediction.html" in cli(*command, code=2).err
+    assert Path("out/corpus-prediction.html").read_text() == "mine"
 
 
 def test_no_more_is_read_than_there_is(here, monkeypatch):
@@ -110,10 +110,8 @@ def test_hostile_tokens_are_text_in_tables_figures_and_pages(here, cli, caplog):
     Path("notes.txt").write_text("\n\n".join(map(" ".join, turned)))
     command = ["corpus", "predict", "notes.txt", "--tokenizer", "tokenizer.json", "--top", "40"]
     said = cli(*command, "--out", "out")
-    prediction, page, figure = (
-        Path("out", name).read_text("utf-8")
-        for name in ("prediction.json", "prediction.html", "figures/geometry.svg")
-    )
+    files = ("corpus-prediction.json", "corpus-prediction.html", "figures/corpus-prediction/geometry.svg")
+    prediction, page, figure = (Path("out", name).read_text("utf-8") for name in files)
     for text in (said.out, said.err, prediction, page, figure):
         assert not CONTROL.search(text)
     shown = {*json.loads(prediction)["words"]}

@@ -131,7 +131,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pic
     assert "warning: " in said.err
     written = json.loads(Path("out/series.json").read_text())
     assert [point["step"] for point in written["points"]] == [1, 10, 100]
-    assert {file.name for file in Path("out/figures").iterdir()} == {"series.png", "series.svg"}
+    assert {file.name for file in Path("out/figures/series").iterdir()} == {"series.png", "series.svg"}
     assert cli(*command, "--json").json() == written
     monkeypatch.setenv("HOME", str(here))
     assert len(cli(*command[:4], "~/runs/*/model.safetensors", "--json").json()["points"]) == 3

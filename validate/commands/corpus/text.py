@@ -67,7 +67,7 @@ class Predict(TextOptions):
     candidates: int = 500
     """Search for neighbours among this many of the most frequent words."""
     out: Path | None = None
-    """Write prediction.json, prediction.html and the figures here."""
+    """Write corpus-prediction.html, corpus-prediction.json and the figures here."""
 
 
 def predict(options: Predict) -> int:
@@ -75,7 +75,8 @@ def predict(options: Predict) -> int:
     from sim.runs.outputs import OutputFolder
 
     if options.out is not None:
-        OutputFolder(options.out).check(("prediction.json", "prediction.html"), ("figures",))
+        files = ("corpus-prediction.json", "corpus-prediction.html")
+        OutputFolder(options.out).check(files, ("figures/corpus-prediction",))
     how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
     prediction = validate.CorpusPrediction.of(
         sim.build_corpus(options.texts(), **how),
@@ -94,7 +95,7 @@ def predict(options: Predict) -> int:
     for table in prediction.tables():
         print_table(*table)
     if options.out is not None:
-        print(f"written to {options.out / 'prediction.html'}")
+        print(f"written to {options.out / 'corpus-prediction.html'}")
     return 0
 
 
@@ -152,7 +153,7 @@ def embedding(options: Embedding) -> int:
         raise InputError("--checkpoints", options.checkpoints, "matches no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
     if folder is not None:
-        folder.check(("series.json",), ("figures",))
+        folder.check(("series.json",), ("figures/series",))
     # A checkpoint that cannot be read is said at once, before a long text is read.
     first, *_ = [Checkpoint(path) for path in revisions]
     matrix = first.matrix(options.tensor)
@@ -175,7 +176,7 @@ def embedding(options: Embedding) -> int:
             from validate.figures.sheet import write_figures
 
             folder.write("series.json", json_text(data))
-            write_figures([series.sheet()], folder)
+            write_figures([series.sheet()], folder, "figures/series")
     if options.as_json:
         print_json(data)
         return 0
