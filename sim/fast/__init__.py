@@ -48,17 +48,11 @@ def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
     def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
         losses, found = take(parameters, tokens, labels)
         found = {name: found[name] for name in trained}
-        return losses, found, _norms(list(found.values()))
+        of_all = list(found.values())
+        if of_all[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
+            each = torch._foreach_norm([own for gradient in of_all for own in gradient])
+        else:
+            each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in of_all]
+        return losses, found, torch.linalg.vector_norm(torch.stack(each).view(len(of_all), -1), dim=0)
 
     return gradients
-
-
-def _norms(gradients: Sequence[Tensor]) -> Tensor:
-    """Return the norm of each member's gradients together, shape (M,)."""
-    if gradients[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
-        each = torch._foreach_norm([own for gradient in gradients for own in gradient])
-        norms = torch.stack(each).view(len(gradients), -1)
-    else:
-        norms = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
-    of_members: Tensor = torch.linalg.vector_norm(norms, dim=0)
-    return of_members

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.training.optimizer import by_member, clip_divisors
+from sim.training.optimizer import by_member, clip_divisor
 
 BLOCK = 20
 """Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
@@ -26,25 +26,29 @@ class DeviceLoop:
 
     def __init__(self, trainer: Any) -> None:
         self.trainer, device = trainer, trainer.device
-        n = len(trainer.members)
+        n, own = len(trainer.members), next(iter(trainer.parameters.values()))
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
         self.step = torch.zeros((), dtype=torch.float32, device=device)
-        self.failed = torch.full((3, n), -1.0, device=device)
-        """The step at which each member failed, if it did, with its loss and norm then."""
-        self.rates = torch.zeros(trainer.steps_per_epoch, n, device=device)
+        self.failed = own.new_full((3, n), -1.0)
+        """The position at which each member failed, if it did, with its loss and norm then."""
+        self.rates = own.new_zeros(trainer.steps_per_epoch, n)
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        # One on the current GPU, which torch would take, records nothing of another.
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._taken = 0
         self.compiled_update: Callable[..., None] | None = None
 
     def begin_epoch(self) -> None:
-        """Copy the epoch's learning rates to the device, in place: graphs hold their address."""
+        """Copy learning rates, and which members have failed, in place: graphs hold their address."""
         trainer, first = self.trainer, self.trainer.optimizer.step - self.trainer.position
         rates = [trainer.rates(first + i) for i in range(trainer.steps_per_epoch)]
-        self.rates.copy_(torch.tensor(rates, dtype=torch.float32))
+        self.rates.copy_(torch.tensor(rates, dtype=torch.float64))
+        failed = [0.0 if m in trainer.failures else -1.0 for m in range(len(trainer.members))]
+        self.failed[0].copy_(torch.tensor(failed))
 
     def take(self, most: int) -> int:
-        """Take some steps, at most ``most``, and update the host's records; return how many."""
+        """Take some steps, at most ``most``, and update the host's records; return how many counted."""
         trainer = self.trainer
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
@@ -55,13 +59,15 @@ class DeviceLoop:
         else:
             count = 1
             self.one_step(trainer.batches.rows(position))
-        trainer.optimizer.step += count
         failures = self.failed.T.tolist()
-        for step in range(start, start + count):
+        for passed in range(count):
             for m, (at, loss, norm) in enumerate(failures):
-                if 0 <= at <= step:  # A counter in float32 lags from 2^24 on.
-                    trainer.note_failure(m, step, loss, norm)
-            trainer.note_rates(trainer.rates(step))
+                if 0 <= at <= position + passed:
+                    trainer.note_failure(m, start + passed, loss, norm)
+            trainer.note_rates(trainer.rates(start + passed))
+            trainer.optimizer.step += 1
+            if len(trainer.failures) == len(trainer.members):
+                return passed + 1  # Nothing has moved since.
         return count
 
     def _play(self, count: int) -> None:
@@ -73,7 +79,8 @@ class DeviceLoop:
             return
         if count not in self._graphs:  # Recording takes no step.
             self._graphs[count] = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graphs[count], capture_error_mode="thread_local"):
+            how: Any = {"stream": self._stream, "capture_error_mode": "thread_local"}
+            with torch.cuda.graph(self._graphs[count], **how):
                 self._steps(count)
         self._graphs[count].replay()
 
@@ -86,18 +93,19 @@ class DeviceLoop:
         """Take one step on rows of the training set, all on the device."""
         trainer = self.trainer
         losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
-        now = torch.stack([self.step.expand(len(losses)), losses.float(), norms.float()])
+        now = torch.stack([self.position.to(losses.dtype).expand(len(losses)), losses, norms])
         # Zero times what is not finite is not a number. Every kernel counts: the step is nothing but kernels.
         first = ((now * 0.0).sum(0) != 0.0) & (self.failed[0] < 0)
-        self.failed.copy_(torch.where(first, now, self.failed))
-        divisors = clip_divisors(norms, trainer.training.clip_norm)
+        torch.where(first, now, self.failed, out=self.failed)
         self.step.add_(1.0)
         rates = self.rates.index_select(0, self.position)[0]
-        frozen = (self.failed[0] >= 0).to(torch.float32)
         self.position.add_(1)
         if self.compiled_update is not None:
-            self.compiled_update(gradients, rates, self.step, divisors, frozen)
+            self.compiled_update(gradients, norms, rates, self.step, self.failed[0])
             return
+        divisors = clip_divisor(norms, trainer.training.clip_norm).clamp(min=1.0)
+        frozen = (self.failed[0] >= 0).float()
+        if rates.is_cuda:  # There torch's fused step reads them in float32 alone.
+            rates = rates.float()
         for m, own in enumerate(by_member(gradients)):
-            divisor = None if divisors is None else divisors[m]
-            trainer.optimizer.update(m, own, rates[m], self.step, divisor, frozen[m])
+            trainer.optimizer.update(m, own, rates[m], self.step, divisors[m], frozen[m])

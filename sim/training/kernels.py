@@ -86,13 +86,14 @@ def choose_kernels(
     if wanted == "auto" and recorded:
         # Runs of the first version, which has no such entry, took torch's.
         kept = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
-    if trainer.device.type != "cpu" and trainer.model.reads_text:
-        return KernelReport("torch", "on a GPU, compiled ones are for sequences of one length")
     if kept == "torch":
         return KernelReport("torch", "asked for")
     if kept == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
-    report = _compile(trainer)
+    if trainer.device.type != "cpu" and trainer.model.reads_text:
+        report = KernelReport("torch", "on a GPU, compiled ones are for sequences of one length")
+    else:
+        report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":
         raise InputError("kernels", wanted, report.reason, _REMEDY)
     return report
@@ -132,19 +133,27 @@ def compiled_gradients(
     def flat(tokens: Tensor, labels: Tensor, *tensors: Tensor) -> Found:
         return plain(dict(zip(names, tensors, strict=True)), tokens, labels)
 
-    # torch keeps what it compiles with a function's code, which all functions made here would share.
-    flat.__code__ = flat.__code__.replace()
-    compiled = torch.compile(flat, fullgraph=True, dynamic=False, options=_options(device))
+    compiled = _compiled(flat, device)
     return lambda parameters, tokens, labels: compiled(tokens, labels, *parameters.values())
+
+
+def _compiled(function: Any, device: torch.device) -> Callable[..., Any]:
+    # torch keeps what it compiles with a function's code, which all functions made here would share.
+    function.__code__ = function.__code__.replace()
+    return torch.compile(function, fullgraph=True, dynamic=False, options=_options(device))
 
 
 def _compile(trainer: Trainer) -> KernelReport:
     batch = trainer.batches.at(0)
-    start = time.perf_counter()
+    start, loop, update = time.perf_counter(), trainer.loop, None
     try:
         names = list(trainer.parameters)
         compiled = compiled_gradients(trainer.model, names, trainer.trained, trainer.device)
-        found = _quietly(compiled, trainer.parameters, *batch)[1]
+        _, found, norms = _quietly(compiled, trainer.parameters, *batch)
+        if loop is not None and trainer.training.optimizer == "adamw":
+            update = _compiled(lambda *given: trainer.optimizer.adamw_together(*given), trainer.device)
+            # Where all have failed, nothing moves.
+            _quietly(update, found, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
     except Exception as error:  # However it fails, torch's kernels are there.
         return KernelReport("torch", _failure(error))
     seconds = time.perf_counter() - start
@@ -156,9 +165,8 @@ def _compile(trainer: Trainer) -> KernelReport:
         reason = f"compiled ones differ by {difference:.1e} of the largest entry"
         return KernelReport("torch", reason, seconds, difference)
     trainer.compiled = compiled
-    if trainer.loop is not None and trainer.training.optimizer == "adamw":
-        update, options = trainer.optimizer.adamw_together, _options(trainer.device)
-        trainer.loop.compiled_update = torch.compile(update, fullgraph=True, dynamic=False, options=options)
+    if loop is not None:
+        loop.compiled_update = update
     return KernelReport("compiled", "same numbers, up to rounding", seconds, difference)
 
 

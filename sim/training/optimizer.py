@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from sim.models.layers import Parameters
 
 _GUARD = 1e-6
 """Against division by zero, as in torch.nn.utils.clip_grad_norm_."""
+_Norm = TypeVar("_Norm", float, Tensor)
 
 
 def by_member(tensors: Parameters) -> list[list[Tensor]]:
@@ -23,14 +25,9 @@ def by_member(tensors: Parameters) -> list[list[Tensor]]:
     return [[tensor[m] for tensor in tensors.values()] for m in range(members)]
 
 
-def clip_divisor(norm: float, largest: float) -> float:
-    """Return what a gradient is to be divided by to have norm ``largest`` at most; 0: no clipping."""
-    return max((norm + _GUARD) / largest, 1.0) if largest > 0 else 1.0
-
-
-def clip_divisors(norms: Tensor, largest: float) -> Tensor | None:
-    """Return the same for every member, on the device, shape (M,); None with clipping off."""
-    return ((norms + _GUARD) / largest).clamp(min=1.0) if largest > 0 else None
+def clip_divisor(norm: _Norm, largest: float) -> _Norm:
+    """Return what a gradient, if it is above 1, is to be divided by; with ``largest`` 0 it never is."""
+    return (norm + _GUARD) / (largest or math.inf)
 
 
 class Optimizer:
@@ -58,10 +55,9 @@ class Optimizer:
         """Take one member's step in place; on a GPU nothing is read from the device.
 
         ``step`` is counted from 1, ``divisor`` divides the gradients (``clip_divisor``), which change in
-        float64, and ``frozen`` is 1 for a member that keeps its weights; each of shape (), in float32.
+        float64, and ``frozen`` is 1 for a member that keeps its weights; each of shape ().
         """
-        weights, first, second = self._views[member]
-        training = self.trainings[member]
+        (weights, first, second), training = self._views[member], self.trainings[member]
         if divisor is not None and gradients[0].dtype != torch.float32:
             # torch's fused step divides in float32 alone.
             torch._foreach_div_(gradients, divisor)
@@ -78,21 +74,22 @@ class Optimizer:
             torch._fused_adamw_(weights, gradients, first, second, [], steps, amsgrad=False, **how)
 
     def adamw_together(
-        self, gradients: Parameters, rates: Tensor, step: Tensor, divisors: Tensor | None, frozen: Tensor
+        self, gradients: Parameters, norms: Tensor, rates: Tensor, step: Tensor, failed_at: Tensor
     ) -> None:
         """Take every member's AdamW step in place, in operations that a compiler joins to a kernel or two.
 
-        The arguments are those of ``update``, one for each member, shape (M,); the same numbers up to
-        rounding. torch's fused step takes members one by one, with few threads for tensors this small.
+        ``norms`` are those of the gradients, and a member that failed at 0 or later stays as it is: shape
+        (M,). The same numbers as ``update``'s up to rounding; that takes members one by one, with few
+        threads for tensors this small.
         """
+        divisors = clip_divisor(norms, self.trainings[0].clip_norm).clamp(min=1.0)
         beta1, beta2, epsilon = (getattr(self.trainings[0], name) for name in ("beta1", "beta2", "epsilon"))
         correction1, correction2 = (1.0 - beta ** step.double() for beta in (beta1, beta2))
         for name, gradient in gradients.items():
             own = (-1,) + (1,) * (gradient.ndim - 1)
-            rate, moves = rates.view(own), frozen.view(own) == 0
+            rate, moves = rates.view(own), failed_at.view(own) < 0
             weights, first, second = self.parameters[name], self.first[name], self.second[name]
-            if divisors is not None:
-                gradient = gradient / divisors.view(own)
+            gradient = gradient / divisors.view(own)
             new_first = beta1 * first + (1.0 - beta1) * gradient
             new_second = beta2 * second + (1.0 - beta2) * gradient.square()
             change = new_first / correction1 / ((new_second / correction2).sqrt() + epsilon)

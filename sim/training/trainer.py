@@ -223,10 +223,7 @@ class Trainer:
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
             self.sum_learning_rate[member] = own.sum_learning_rate
-            if own.failure:
-                self.failures[member] = own.failure
-                if self.loop is not None:
-                    self.loop.failed[0, member] = 0.0
+        self.failures = {m: own.failure for m, (_, own) in enumerate(checkpoints) if own.failure}
         state = checkpoints[0][1]
         self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
         self.begin_epoch()

@@ -5,6 +5,7 @@ tests share theirs.
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,20 @@ def test_kernels_for_a_device_that_is_not_there_are_refused() -> None:
     with pytest.raises(InputError, match="kernels = 'compiled': cannot be compiled here"):
         check_kernels("compiled", "cuda")
     check_kernels("auto", "cuda")
+
+
+def test_what_cannot_be_compiled_is_refused_or_leaves_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text on a GPU, and a device's update that fails to compile."""
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda model, _, *own: torch_gradients(model, own[0]))
+    trainer = Trainer(small(epochs=kernels.COMPILE_FROM).members())
+    trainer.loop = SimpleNamespace(rates=[])
+    assert choose_kernels(trainer).reason.startswith("cannot be compiled here (")
+    trainer.device, trainer.model = torch.device("cuda"), SimpleNamespace(reads_text=True)
+    assert choose_kernels(trainer).used == "torch"
+    with pytest.raises(
+        InputError, match="kernels = 'compiled': on a GPU, compiled ones are for sequences of"
+    ):
+        choose_kernels(trainer, "compiled")
 
 
 def test_a_batch_of_any_size_has_its_product_measured(monkeypatch: pytest.MonkeyPatch) -> None:
