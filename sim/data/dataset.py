@@ -125,21 +125,12 @@ def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> P
 
 def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
     """Split labelled sequences into D_mem, D_rsn,train and D_rsn,test (Section 2.2)."""
-    table = np.array([m.is_table for m in task.mappings])[population.mapping]
-    masks = {
-        "mem": table,
-        "rsn_train": ~table & ~population.held_out,
-        "rsn_test": ~table & population.held_out,
-    }
+    table, held_out = np.array([m.is_table for m in task.mappings])[population.mapping], population.held_out
+    masks = {"mem": table, "rsn_train": ~table & ~held_out, "rsn_test": ~table & held_out}
     for kind in (True, False):
         alike = [i for i, m in enumerate(task.mappings) if m.is_table is kind]
         for index in alike if len(alike) > 1 else []:
-            masks[task.mappings[index].name] = (population.mapping == index) & ~population.held_out
-    return TaskDataset(
-        torch.from_numpy(population.sequences),
-        torch.from_numpy(labels),
-        torch.from_numpy(np.flatnonzero(~population.held_out)),
-        {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()},
-        population,
-        task,
-    )
+            masks[task.mappings[index].name] = (population.mapping == index) & ~held_out
+    parts = {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()}
+    arrays = population.sequences, labels, np.flatnonzero(~held_out)
+    return TaskDataset(*map(torch.from_numpy, arrays), parts, population, task)

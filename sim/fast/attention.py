@@ -124,7 +124,12 @@ class LastPositionAttention:
         take b_V through unchanged.
         """
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
-        x, query_input, normed = self._normed(p, x)
+        normed: tuple[Tensor, ...] = ()
+        if self.norm is not None and not self.queries_only:
+            x, normed = self.norm.forward(p, x)
+        query_input = last_rows(x, self.sizes)
+        if self.norm is not None and self.queries_only:
+            query_input, normed = self.norm.forward(p, query_input.contiguous())
         q = self._heads(add_bias(torch.bmm(query_input, W_Q), p.get(f"{self.prefix}b_Q")))
         query_key = self._sequences(input_gradient(q, self._heads(W_K)))
         positions = x.view(-1, self.sizes[2], x.shape[-1])
@@ -135,16 +140,6 @@ class LastPositionAttention:
         mixed = add_bias(mixed, p.get(f"{self.prefix}b_V"))
         y = add_bias(torch.bmm(mixed, W_O), p.get(f"{self.prefix}b_O"))
         return y, (normed, x, query_input, q, query_key, weights, read, mixed)
-
-    def _normed(self, p: Parameters, x: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-        """Return what keys and values are made of, what queries are made of, and what the norm saved."""
-        if self.norm is None:
-            return x, last_rows(x, self.sizes), ()
-        if self.queries_only:
-            query_input, normed = self.norm.forward(p, last_rows(x, self.sizes).contiguous())
-            return x, query_input, normed
-        x, normed = self.norm.forward(p, x)
-        return x, last_rows(x, self.sizes), normed
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
         """Return dx, shape (M, B L, d_m)."""

@@ -59,7 +59,6 @@ class _Rows:
     """Which positions of a batch are rows: those that predict a token."""
 
     def __init__(self, targets: Tensor) -> None:
-        """Take the positions (1, B, L) that have a target."""
         real = targets[0] >= 0
         longest = int(real.sum(dim=1).max())
         real = real[:, :longest]

@@ -82,13 +82,11 @@ class Norm:
 
 
 DERIVATIVES: dict[Elementwise, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
-    "tanh": lambda dh, h, before: ops.tanh_backward.grad_input(dh, h, grad_input=dh),
-    "relu": lambda dh, h, before: ops.threshold_backward.grad_input(dh, h, 0, grad_input=dh),
-    "gelu": lambda dh, h, before: ops.gelu_backward.grad_input(dh, before, grad_input=dh),
-    "gelu-tanh": lambda dh, h, before: ops.gelu_backward.grad_input(
-        dh, before, approximate="tanh", grad_input=dh
-    ),
-    "identity": lambda dh, h, before: dh,
+    "tanh": lambda dh, h, x: ops.tanh_backward.grad_input(dh, h, grad_input=dh),
+    "relu": lambda dh, h, x: ops.threshold_backward.grad_input(dh, h, 0, grad_input=dh),
+    "gelu": lambda dh, h, x: ops.gelu_backward.grad_input(dh, x, grad_input=dh),
+    "gelu-tanh": lambda dh, h, x: ops.gelu_backward.grad_input(dh, x, approximate="tanh", grad_input=dh),
+    "identity": lambda dh, h, x: dh,
 }
 """From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
 

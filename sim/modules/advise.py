@@ -74,18 +74,12 @@ class Advice(Shown):
 
     def rows(self) -> list[list[str]]:
         """Return one line per scale, as text."""
-        return [
-            [
-                s.names[0],
-                str(len(s.names)),
-                s.kind,
-                "-" if s.fan_in is None else str(s.fan_in),
-                *("-" if x is None else f"{x:.3g}" for x in (s.std, s.library)),
-                s.source,
-                "-" if s.mup is None else f"{s.mup:.3g}",
-            ]
-            for s in self.scales
-        ]
+        rows = []
+        for s in self.scales:
+            std, library, mup = ("-" if x is None else f"{x:.3g}" for x in (s.std, s.library, s.mup))
+            fan_in = "-" if s.fan_in is None else str(s.fan_in)
+            rows.append([s.names[0], str(len(s.names)), s.kind, fan_in, std, library, s.source, mup])
+        return rows
 
     def lines(self) -> list[str]:
         """Return the sentences below the table: norms first."""

@@ -57,18 +57,12 @@ class InitReport(Shown):
 
     def rows(self) -> list[list[str]]:
         """Return one line per tensor, as text."""
-        return [
-            [
-                " = ".join(t.names),
-                t.kind,
-                " x ".join(map(str, t.shape)),
-                "-" if t.fan_in is None else str(t.fan_in),
-                t.how,
-                "-" if t.std is None else f"{t.std:.4g}",
-                f"{t.measured:.4g}",
-            ]
-            for t in self.tensors
-        ]
+        rows = []
+        for t in self.tensors:
+            std, measured = ("-" if x is None else f"{x:.4g}" for x in (t.std, t.measured))
+            shape, fan_in = " x ".join(map(str, t.shape)), "-" if t.fan_in is None else str(t.fan_in)
+            rows.append([" = ".join(t.names), t.kind, shape, fan_in, t.how, std, measured])
+        return rows
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return one dictionary per tensor."""

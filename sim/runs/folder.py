@@ -22,14 +22,7 @@ from shlex import quote
 from typing import Any, TypeVar
 
 from sim.config.run import MemberConfig, make_member_config, make_run_config
-from sim.runs.files import (
-    Arrays,
-    CheckpointState,
-    DamagedError,
-    read_tensors,
-    write_tensors,
-    writing,
-)
+from sim.runs.files import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors, writing
 from sim.runs.manifest import Manifest
 from theory import InputError
 from theory.errors import in_file

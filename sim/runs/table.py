@@ -109,13 +109,11 @@ def settings_of(config: MemberConfig) -> dict[str, Any]:
     """Return every setting of a run by its name in the table, as a number or a text."""
     sections = {name: getattr(config, name).model_dump(mode="json") for name in SECTIONS}
     counts = Counter(key for values in sections.values() for key in values)
-    flat = {
-        (key if counts[key] == 1 else f"{section}.{key}"): (
-            json.dumps(value) if isinstance(value, list | dict) else value
-        )
-        for section, values in sections.items()
-        for key, value in values.items()
-    }
+    flat = dict[str, Any]()
+    for section, values in sections.items():
+        for key, value in values.items():
+            name = key if counts[key] == 1 else f"{section}.{key}"
+            flat[name] = json.dumps(value) if isinstance(value, list | dict) else value
     flat["model"] = flat.pop("kind")
     member = {"init_rate": config.init_rate, "seed": config.seed}
     return member | flat | dict.fromkeys(_OF_TASK) | _task_settings(config.task)

@@ -83,10 +83,13 @@ class Trainer:
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
         }
-        self.evaluated = [
-            evaluation_rows(d, self.training.evaluation_size, torch_stream(m.seed, "evaluation"))
-            for m, d in zip(members, self.datasets, strict=True)
-        ]
+        self.evaluated = list[dict[str, Tensor]]()
+        for m, data in zip(members, self.datasets, strict=True):
+            chosen, most = torch_stream(m.seed, "evaluation"), self.training.evaluation_size
+            self.evaluated.append(dict(data.parts))
+            for name, rows in data.parts.items():
+                if len(rows) > most:  # Drawn once for the whole run.
+                    self.evaluated[-1][name] = rows[torch.randperm(len(rows), generator=chosen)[:most]]
         self.n_train = len(self.datasets[0].train)
         self.steps_per_epoch = steps_in_epoch(self.n_train, self.training.batch_size)
         size = self.training.batch_size
@@ -227,11 +230,3 @@ class Trainer:
         state = checkpoints[0][1]
         self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
         self.begin_epoch()
-
-
-def evaluation_rows(dataset: Dataset, most: int, generator: torch.Generator) -> dict[str, Tensor]:
-    """Return the rows to evaluate of each data set: all, or ``most`` drawn once for the whole run."""
-    return {
-        name: rows if len(rows) <= most else rows[torch.randperm(len(rows), generator=generator)[:most]]
-        for name, rows in dataset.parts.items()
-    }
