@@ -14,8 +14,6 @@ from theory import InputError
 Unit = Literal["paragraph", "line", "file"]
 """What a document is in a text file; a paragraph ends at an empty line."""
 Layout = Literal["pad", "cut", "pack"]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-FileName = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class CorpusSource(Section):
@@ -29,7 +27,7 @@ class CorpusSource(Section):
     """Keys or columns with the text; several are joined."""
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
-    sha256: Several[Digest] = ()
+    sha256: Several[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = ()
     """The files' checksums, in order, or none; a file with another one is refused."""
 
     @model_validator(mode="after")
@@ -57,7 +55,7 @@ class LanguageTask(Section):
     layout: Layout = "cut"
     """pad: one document per sequence, padded; longer ones are refused; cut: the same, longer ones shortened;
     pack: the documents of a corpus one after another, without padding."""
-    tokenizer: FileName = ""
+    tokenizer: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
     """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer under its own number, and <end> behind them, whatever occurs."""

@@ -44,14 +44,14 @@ class TaskDataset(Dataset):
         Keys and anchors stay, and with them the labels and the equal numbers of combinations.
         """
         rows, task, population = self.train.numpy(), self.task, self.population
-
-        def draw(high: int, *shape: int) -> IntArray:
-            return torch.randint(high, shape, generator=generator).numpy()
-
-        mapping, combination = population.mapping[rows], population.combination[rows]
-        position = draw(task.length - task.n_anchors, len(rows))
-        noise = draw(len(task.keys), len(rows), task.n_noise)
-        assembled = assemble(task, mapping, combination, population.key[rows], position, noise)
+        mapping, combination, key = (
+            population.mapping[rows],
+            population.combination[rows],
+            population.key[rows],
+        )
+        position = torch.randint(task.length - task.n_anchors, (len(rows),), generator=generator)
+        noise = torch.randint(len(task.keys), (len(rows), task.n_noise), generator=generator)
+        assembled = assemble(task, mapping, combination, key, position.numpy(), noise.numpy())
         return torch.from_numpy(assembled.sequences)
 
 
@@ -133,4 +133,5 @@ def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
             masks[task.mappings[index].name] = (population.mapping == index) & ~held_out
     parts = {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()}
     arrays = population.sequences, labels, np.flatnonzero(~held_out)
-    return TaskDataset(*map(torch.from_numpy, arrays), parts, population, task)
+    tokens, of_tokens, train = map(torch.from_numpy, arrays)
+    return TaskDataset(tokens, of_tokens, train, parts, population, task)

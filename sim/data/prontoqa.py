@@ -133,13 +133,9 @@ def _question(rng: np.random.Generator, hops: int) -> ProntoQuestion:
         thought += [up[low], f"{name} is {_article(high)}."]
     thought += [has[chain[end]], f"{name} is {'not ' * negated}{adjective}."]
     asked = bool(rng.random() < 0.5)
-    return ProntoQuestion(
-        " ".join([*rng.permutation(rules).tolist(), *rng.permutation(facts).tolist()]),
-        f"True or false: {name} is {'not ' * asked}{adjective}.",
-        tuple(thought),
-        str(asked == negated),
-        hops,
-    )
+    premises = " ".join([*rng.permutation(rules).tolist(), *rng.permutation(facts).tolist()])
+    query = f"True or false: {name} is {'not ' * asked}{adjective}."
+    return ProntoQuestion(premises, query, tuple(thought), str(asked == negated), hops)
 
 
 def _rule(rng: np.random.Generator, concept: str, of: str, negated: bool = False) -> str:

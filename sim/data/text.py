@@ -100,10 +100,8 @@ def _read_parquet(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
 
 
 _READERS: dict[str, Callable[[Path, Fields, Unit], Iterator[str]]] = {
-    ".txt": _read_text,
-    ".md": _read_text,
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
+    **dict.fromkeys((".txt", ".md"), _read_text),
+    **dict.fromkeys((".jsonl", ".ndjson"), _read_json_lines),
     ".parquet": _read_parquet,
 }
 

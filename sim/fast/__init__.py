@@ -50,7 +50,7 @@ def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
         found = {name: found[name] for name in trained}
         of_all = list(found.values())
         if of_all[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
-            each = torch._foreach_norm([own for gradient in of_all for own in gradient])
+            each = list(torch._foreach_norm([own for gradient in of_all for own in gradient]))
         else:
             each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in of_all]
         return losses, found, torch.linalg.vector_norm(torch.stack(each).view(len(of_all), -1), dim=0)

@@ -183,8 +183,5 @@ def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) 
     losses, dy = cross_entropy(torch.bmm(hidden, p["W2"]), labels)
     dh = DERIVATIVES[model.activation](input_gradient(dy, p["W2"]), hidden, before)
     each = input_gradient(dh, p["W1"])[:, :, None].expand(-1, -1, tokens.shape[2], -1)
-    return losses, {
-        "W_emb": table_gradient(p["W_emb"].shape[1], tokens, each),
-        "W1": weight_gradient(sums, dh),
-        "W2": weight_gradient(hidden, dy),
-    }
+    of_embedding = table_gradient(p["W_emb"].shape[1], tokens, each)
+    return losses, {"W_emb": of_embedding, "W1": weight_gradient(sums, dh), "W2": weight_gradient(hidden, dy)}

@@ -146,11 +146,8 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
     def _biases(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
         """Return the biases of matrices ("0.W_Q" → "0.b_Q") and norms ("0.ln1.w" → "0.ln1.b")."""
         own, found = self.section, {}
-        with_bias = {
-            "w": own.biases or own.norm_biases,
-            "W_U": own.biases or own.read_out_bias,
-            **dict.fromkeys(LAYER_MATRICES, own.biases),
-        }
+        others = {"w": own.biases or own.norm_biases, "W_U": own.biases or own.read_out_bias}
+        with_bias = dict.fromkeys(LAYER_MATRICES, own.biases) | others
         for name, spec in specs.items():
             layer, _, kind = name.rpartition(".")
             if kind == "w" and with_bias[kind]:

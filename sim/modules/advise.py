@@ -20,8 +20,6 @@ from theory.checked import Rate, checked
 from theory.display import Shown
 from theory.reading import as_path, load_json
 
-_LARGE = 400_000_000
-
 
 @dataclass(frozen=True)
 class Scale:
@@ -269,4 +267,4 @@ def _notes(rate: float, scales: Sequence[Scale], n_parameters: int, is_tied: boo
         "lower losses at the usual scale than at small ones; weight decay differs too: cause unknown."
     )
     scope = "Evidence: `anchorflow claims`, from models below 10 M parameters on made-up tasks and texts."
-    return [*notes, small if rate > 0.5 else usual, scope, *([large] if n_parameters > _LARGE else [])]
+    return [*notes, small if rate > 0.5 else usual, scope, *([large] if n_parameters > 400e6 else [])]

@@ -17,7 +17,6 @@ from theory.checked import Between, Rate, checked
 from theory.display import Shown
 
 Convention = Literal["paper", "vocab", "sibling"]
-_SIBLING_KEEPS = "c_proj.weight"
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def initialise_(
 
 
 def _plan(role: Role, rate: float, convention: Convention, bias_scale: float | None, norms: str) -> Plan:
-    of_sibling = role.kind == "embedding" or any(name.endswith(_SIBLING_KEEPS) for name in role.names)
+    of_sibling = role.kind == "embedding" or any(name.endswith("c_proj.weight") for name in role.names)
     if convention == "sibling" and of_sibling:
         return "kept", role.fan_in, None
     if role.kind in ("gain", "norm bias"):

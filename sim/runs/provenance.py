@@ -30,11 +30,8 @@ def software() -> dict[str, Any]:
     if (_ROOT / ".git").exists():
         status = _git("status", "--porcelain", "--", "theory", "sim")
         diff = _git("diff", "HEAD", "--", "theory", "sim") if status else None
-        found = {
-            "commit": _git("rev-parse", "HEAD"),
-            "dirty": None if status is None else bool(status),
-            "diff": diff and diff[:_LARGEST_DIFF],
-        }
+        commit, dirty = _git("rev-parse", "HEAD"), None if status is None else bool(status)
+        found = {"commit": commit, "dirty": dirty, "diff": diff and diff[:_LARGEST_DIFF]}
     versions = {}
     for package in _PACKAGES:
         try:

@@ -35,7 +35,7 @@ class DeviceLoop:
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
         # One on the current GPU, which torch would take, records nothing of another.
-        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._taken = 0
         self.compiled_update: Callable[..., None] | None = None
 
@@ -78,9 +78,8 @@ class DeviceLoop:
             self._taken += count
             return
         if count not in self._graphs:  # Recording takes no step.
-            self._graphs[count] = torch.cuda.CUDAGraph()
-            how: Any = {"stream": self._stream, "capture_error_mode": "thread_local"}
-            with torch.cuda.graph(self._graphs[count], **how):
+            graph = self._graphs[count] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
                 self._steps(count)
         self._graphs[count].replay()
 

@@ -79,8 +79,8 @@ def choose_kernels(
 ) -> KernelReport:
     """Compile a trainer's gradients if that is wanted, pays and gives the same numbers.
 
-    "auto" compiles on a CPU for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is
-    ``recorded``, and where it fails stays with torch's; "compiled" is refused where it cannot be had.
+    "auto" compiles for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is ``recorded``,
+    and where it fails stays with torch's; "compiled" is refused where it cannot be had.
     """
     kept = wanted
     if wanted == "auto" and recorded:
@@ -147,8 +147,9 @@ def _compile(trainer: Trainer) -> KernelReport:
     batch = trainer.batches.at(0)
     start, loop, update = time.perf_counter(), trainer.loop, None
     try:
-        names = list(trainer.parameters)
-        compiled = compiled_gradients(trainer.model, names, trainer.trained, trainer.device)
+        compiled = compiled_gradients(
+            trainer.model, list(trainer.parameters), trainer.trained, trainer.device
+        )
         _, found, norms = _quietly(compiled, trainer.parameters, *batch)
         if loop is not None and trainer.training.optimizer == "adamw":
             update = _compiled(lambda *given: trainer.optimizer.adamw_together(*given), trainer.device)

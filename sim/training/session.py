@@ -183,15 +183,11 @@ class _Session:
         # A whole number, except for evaluations within an epoch.
         epoch = trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
         for m, (folder, scores) in enumerate(zip(self.folders, trainer.evaluate(), strict=True)):
-            self.metrics[m].append(
-                {
-                    "epoch": epoch,
-                    "step": trainer.optimizer.step,
-                    "sum_learning_rate": trainer.sum_learning_rate[m],
-                    "loss": {name: finite(score["loss"]) for name, score in scores.items()},
-                    "accuracy": {name: score["accuracy"] for name, score in scores.items()},
-                }
-            )
+            line: dict[str, Any] = {"epoch": epoch, "step": trainer.optimizer.step}
+            line["sum_learning_rate"] = trainer.sum_learning_rate[m]
+            line["loss"] = {name: finite(score["loss"]) for name, score in scores.items()}
+            line["accuracy"] = {name: score["accuracy"] for name, score in scores.items()}
+            self.metrics[m].append(line)
             lines = [json.dumps(line, allow_nan=False) + "\n" for line in self.metrics[m]]
             folder.write("metrics.jsonl", "".join(lines))
 

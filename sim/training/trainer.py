@@ -1,9 +1,6 @@
 """The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
-``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``. Each source of randomness has
-generators of its own: initialisation (``sim.models.initial.build``), the order of the data and fresh noise
-(one of each for every member, its state at the start of the epoch kept for checkpoints), and the choice of
-what to evaluate.
+``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``.
 """
 
 from __future__ import annotations
@@ -207,15 +204,8 @@ class Trainer:
         """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
         arrays = {name: each.cpu().numpy().copy() for name, each in self._tensors(member).items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
-        state = CheckpointState(
-            epoch=self.epoch,
-            position=self.position,
-            step=self.optimizer.step,
-            sum_learning_rate=self.sum_learning_rate[member],
-            failure=self.failures.get(member),
-            seconds=seconds,
-        )
-        return arrays, state
+        at, time = (self.epoch, self.position, self.optimizer.step), self.sum_learning_rate[member]
+        return arrays, CheckpointState(*at, time, self.failures.get(member), seconds)
 
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:

@@ -34,7 +34,7 @@ def test_kernels_for_a_device_that_is_not_there_are_refused() -> None:
 def test_what_cannot_be_compiled_is_refused_or_leaves_torchs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text on a GPU, and a device's update that fails to compile."""
     monkeypatch.setattr(kernels, "compiled_gradients", lambda model, _, *own: torch_gradients(model, own[0]))
-    trainer = Trainer(small(epochs=kernels.COMPILE_FROM).members())
+    trainer: Any = Trainer(small(epochs=kernels.COMPILE_FROM).members())
     trainer.loop = SimpleNamespace(rates=[])
     assert choose_kernels(trainer).reason.startswith("cannot be compiled here (")
     trainer.device, trainer.model = torch.device("cuda"), SimpleNamespace(reads_text=True)
