@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -101,9 +101,15 @@ def make_language_task(
     """
     if whole_vocabulary and vocabulary is not None:
         raise InputError("vocabulary", vocabulary, "excludes whole_vocabulary", "leave one of them out")
-    own: Any = {"length": length, "n_sequences": n_sequences or 1, "vocab_size": vocabulary or 3}
-    own |= {"layout": layout, "tokenizer": str(tokenizer), "whole_vocabulary": whole_vocabulary}
-    task = LanguageTask(corpora=tuple(corpora), **own)  # Refused, if it is, before the files are read.
+    task = LanguageTask(  # Refused, if it is, before the files are read.
+        corpora=tuple(corpora),
+        n_sequences=n_sequences or 1,
+        length=length,
+        vocab_size=vocabulary or 3,
+        layout=layout,
+        tokenizer=str(tokenizer),
+        whole_vocabulary=whole_vocabulary,
+    )
     named = tuple(
         source.model_copy(update={"sha256": source.sha256 or tuple(map(digest_of, source.files))})
         for source in corpora

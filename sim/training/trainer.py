@@ -204,8 +204,15 @@ class Trainer:
         """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
         arrays = {name: each.cpu().numpy().copy() for name, each in self._tensors(member).items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
-        at, time = (self.epoch, self.position, self.optimizer.step), self.sum_learning_rate[member]
-        return arrays, CheckpointState(*at, time, self.failures.get(member), seconds)
+        state = CheckpointState(
+            epoch=self.epoch,
+            position=self.position,
+            step=self.optimizer.step,
+            sum_learning_rate=self.sum_learning_rate[member],
+            failure=self.failures.get(member),
+            seconds=seconds,
+        )
+        return arrays, state
 
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
