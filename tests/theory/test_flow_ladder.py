@@ -119,14 +119,17 @@ GRID = 1.1 / (N_TIMES - 1)
 """Of the last escape: the step of the times at which the flow is recorded."""
 
 
-@pytest.mark.parametrize(("scale", "n_modes"), [(6e-3, 3), pytest.param(6e-5, 4, marks=pytest.mark.long)])
-def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, record_error):
+@pytest.mark.parametrize(
+    ("scale", "n_modes", "rtol"), [(6e-3, 3, 1e-5), pytest.param(6e-5, 4, 1e-8, marks=pytest.mark.slow)]
+)
+def test_the_staircase_is_the_flow_at_a_small_start(scale, n_modes, rtol, record_error):
+    """A smaller start stays longer at its saddles, where errors grow."""
     population = theory.count_population(TINY)
     label, token = population.token_label_matrix(), population.cooccurrence()
     initial = parameters(8, d_m=5, d_f=6, scale=scale, seed=1)
     predicted = theory.saddle_staircase(label, token, initial, n_modes)
     times = np.linspace(0, 1.1 * predicted.times[-1], N_TIMES)
-    flow = theory.linearised_flow(label, token, initial, times, solver=Solver(rtol=1e-5, atol=1e-6))
+    flow = theory.linearised_flow(label, token, initial, times, solver=Solver(rtol=rtol, atol=rtol / 100))
     ratios = predicted.times / theory.measured_rank_steps(flow, theory.escape_threshold(initial), n_modes)
     record_error("staircase", float(np.abs(ratios - 1).max()))
     assert ratios == pytest.approx(np.ones(n_modes), abs=GRID)
