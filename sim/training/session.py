@@ -240,11 +240,12 @@ def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, Check
     """Return the runs' checkpoints of the newest step at which all are whole, None if there is none.
 
     A damaged one is set aside and named in a warning. Runs that have checkpoints, but none in common, are
-    refused: their progress would be lost.
+    refused, as their progress would be lost, unless they trained together: then the first was being written.
     """
     kept = [folder.checkpoint_steps() for folder in folders]
     steps = set.intersection(*map(set, kept))
-    if any(kept) and not steps:
+    groups = [folder.has_provenance and folder.read_provenance()["trained_with"] for folder in folders]
+    if any(kept) and not steps and (not groups[0] or groups != groups[:1] * len(groups)):
         newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
         problem = "these runs have no checkpoint in common, and their progress would be lost"
         raise InputError("resume", newest, problem, "continue runs at different steps separately")

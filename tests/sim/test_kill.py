@@ -86,7 +86,7 @@ def _killed(states: list[Tree], home: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [[0], pytest.param([0, 1], marks=pytest.mark.long)], ids=len)
+@pytest.mark.parametrize("seeds", [[0], [0, 1]], ids=len)
 def test_runs_killed_at_every_file_operation(seeds: list[int], tmp_path: Path) -> None:
     """Half-way through a write, before and after a rename, an unlinking and a new folder: all of them."""
     members = small(dtype="float64", snapshot_epochs=[2], task=NOISY_TASK, data=FRESH, seeds=seeds).members()
