@@ -112,7 +112,7 @@ def test_the_readmes_example_prints_the_cosines_of_its_run(capsys):
         np.testing.assert_allclose(row, wanted, atol=0.0051)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_readmes_example_runs_as_printed(tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", EXAMPLE],

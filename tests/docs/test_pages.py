@@ -6,7 +6,6 @@ import pkgutil
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -83,8 +82,6 @@ DIRECTIVE = re.compile(
     r"^\.\. (?:(currentmodule)|auto(?:function|class|exception|data)):: (\S+)$", re.MULTILINE
 )
 PUBLIC = {f"{package.__name__}.{name}" for package in (theory, sim, validate) for name in package.__all__}
-SLOW = {"train", "verdicts", "corpus", "theorems", "flows"}
-"""Pages whose examples take a second or more."""
 
 
 def documented(text):
@@ -98,7 +95,6 @@ def documented(text):
     return found + [f"{module}.{name}" for name in re.findall(r"`([A-Z]\w+)`", text)]
 
 
-@pytest.mark.long
 def test_every_public_name_is_documented_once_and_every_function_has_an_example():
     found = [name for page in API for name in documented((ROOT / page).read_text(encoding="utf-8"))]
     assert sorted(set(found) ^ PUBLIC) == [], "documented or public, not both"
@@ -110,10 +106,7 @@ def test_every_public_name_is_documented_once_and_every_function_has_an_example(
     assert [name for name in functions if name.split(".")[1] not in called] == []
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(p, marks=[pytest.mark.long] * (Path(p).stem in SLOW)) for p in API if API[p]],
-)
+@pytest.mark.parametrize("page", [page for page in API if API[page]])
 def test_examples_print_what_the_page_says(page, here):
     test = doctest.DocTestParser().get_doctest("\n".join(API[page]), {}, page, page, 0)
     report: list[str] = []
