@@ -19,7 +19,7 @@ PathLike = str | os.PathLike[str]
 
 def as_path(argument: str, value: PathLike) -> Path:
     """Return a path; every public function that takes one reads it here."""
-    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value) or "\0" in str(value):
         raise InputError(argument, value, "not a path", "give a name, as a string or a pathlib.Path")
     try:
         return Path(value).expanduser()

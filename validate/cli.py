@@ -47,6 +47,11 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
         say(f"anchorflow: {str(error).replace('allow more by max_gradients', more)}")
         return 2
+    except OSError as error:
+        if error.filename is None:
+            raise
+        say(f"anchorflow: {error.filename}: {error.strerror}; check the path")
+        return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")
         return 3

@@ -259,7 +259,7 @@ def test_the_mark_that_some_editors_put_before_a_text_is_passed_over(tmp_path: P
 
 def test_a_path_may_begin_at_home_and_is_a_text() -> None:
     assert as_path("out", "~/runs") == Path.home() / "runs"
-    for wrong, problem in (("~no-such-user/runs", "home"), (3, "as a string"), ("", "as a string")):
+    for wrong, problem in (("~no-such-user/runs", "home"), *((w, "as a string") for w in (3, "", "a\0b"))):
         with pytest.raises(InputError, match=f"^out = .*{problem}"):
             as_path("out", wrong)  # type: ignore[arg-type]
 

@@ -158,6 +158,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("study --drop", ["drop", "add --keep"]),
         ("study --keep --kept /dev/null/k", ["/dev/null/k", "cannot be written"]),
         ("claims 1 --engine dask", ["engine", "add --run"]),
+        ("claims --runs " + 300 * "x", ["too long", "check the path"]),
     ],
 )
 def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
