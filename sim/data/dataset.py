@@ -44,14 +44,10 @@ class TaskDataset(Dataset):
         Keys and anchors stay, and with them the labels and the equal numbers of combinations.
         """
         rows, task, population = self.train.numpy(), self.task, self.population
-        mapping, combination, key = (
-            population.mapping[rows],
-            population.combination[rows],
-            population.key[rows],
-        )
-        position = torch.randint(task.length - task.n_anchors, (len(rows),), generator=generator)
-        noise = torch.randint(len(task.keys), (len(rows), task.n_noise), generator=generator)
-        assembled = assemble(task, mapping, combination, key, position.numpy(), noise.numpy())
+        mapping, combination = population.mapping[rows], population.combination[rows]
+        position = torch.randint(task.length - task.n_anchors, (len(rows),), generator=generator).numpy()
+        noise = torch.randint(len(task.keys), (len(rows), task.n_noise), generator=generator).numpy()
+        assembled = assemble(task, mapping, combination, population.key[rows], position, noise)
         return torch.from_numpy(assembled.sequences)
 
 
@@ -132,6 +128,5 @@ def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
         for index in alike if len(alike) > 1 else []:
             masks[task.mappings[index].name] = (population.mapping == index) & ~held_out
     parts = {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()}
-    arrays = population.sequences, labels, np.flatnonzero(~held_out)
-    tokens, of_tokens, train = map(torch.from_numpy, arrays)
-    return TaskDataset(tokens, of_tokens, train, parts, population, task)
+    tokens, train = torch.from_numpy(population.sequences), torch.from_numpy(np.flatnonzero(~held_out))
+    return TaskDataset(tokens, torch.from_numpy(labels), train, parts, population, task)

@@ -44,8 +44,8 @@ class _Layer:
             self.attention = LastPositionAttention(self.prefix, self.sizes, model.n_heads, norm, queries_only)
             return
         projections: RowProjections | TableProjections = RowProjections(self.prefix, norm, queries_only)
-        few_rows = pays(vocab_size, *self.sizes[1:]) and not tokens.is_cuda  # There, kernels cost, not rows.
-        if layer == 0 and not queries_only and few_rows:
+        # On a GPU a step's time is that of its kernels, of which the tables take more.
+        if layer == 0 and not (queries_only or tokens.is_cuda) and pays(vocab_size, *self.sizes[1:]):
             projections = TableProjections(self.prefix, norm, tokens)
         self.attention = Attention(self.prefix, self.sizes, model.n_heads, projections)
 

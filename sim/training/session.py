@@ -183,11 +183,14 @@ class _Session:
         # A whole number, except for evaluations within an epoch.
         epoch = trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
         for m, (folder, scores) in enumerate(zip(self.folders, trainer.evaluate(), strict=True)):
-            line: dict[str, Any] = {"epoch": epoch, "step": trainer.optimizer.step}
-            line["sum_learning_rate"] = trainer.sum_learning_rate[m]
-            line["loss"] = {name: finite(score["loss"]) for name, score in scores.items()}
-            line["accuracy"] = {name: score["accuracy"] for name, score in scores.items()}
-            self.metrics[m].append(line)
+            found: dict[str, Any] = {
+                "epoch": epoch,
+                "step": trainer.optimizer.step,
+                "sum_learning_rate": trainer.sum_learning_rate[m],
+                "loss": {name: finite(score["loss"]) for name, score in scores.items()},
+                "accuracy": {name: score["accuracy"] for name, score in scores.items()},
+            }
+            self.metrics[m].append(found)
             lines = [json.dumps(line, allow_nan=False) + "\n" for line in self.metrics[m]]
             folder.write("metrics.jsonl", "".join(lines))
 
@@ -244,11 +247,12 @@ def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, Check
     """
     kept = [folder.checkpoint_steps() for folder in folders]
     steps = set.intersection(*map(set, kept))
-    groups = [folder.has_provenance and folder.read_provenance()["trained_with"] for folder in folders]
-    if any(kept) and not steps and (not groups[0] or groups != groups[:1] * len(groups)):
-        newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
-        problem = "these runs have no checkpoint in common, and their progress would be lost"
-        raise InputError("resume", newest, problem, "continue runs at different steps separately")
+    if any(kept) and not steps:
+        groups = [folder.has_provenance and folder.read_provenance()["trained_with"] for folder in folders]
+        if not groups[0] or any(group != groups[0] for group in groups):
+            newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
+            problem = "these runs have no checkpoint in common, and their progress would be lost"
+            raise InputError("resume", newest, problem, "continue runs at different steps separately")
     for step in sorted(steps, reverse=True):
         whole = []
         for folder in folders:
