@@ -13,6 +13,7 @@ from sim import Execution, Progress, Run, train, train_members, train_together
 from sim.errors import UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
+from sim.training import engines
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
 from tests.sim.conftest import small, small_member, stopped_after
@@ -152,6 +153,25 @@ def test_epochs_are_read_from_folders(tmp_path: Path) -> None:
     with watching([[(member, tmp_path / member.name)]], seen.append, every=60):
         train(config, tmp_path, report=told.append)
     assert seen == told == [Progress(member.name, epoch, 4, epoch == 4) for epoch in (1, 2, 3, 4)]
+
+
+def test_evaluations_are_read_again_only_once_they_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of 1000 epochs has a file that takes tens of milliseconds to read, and is watched for hours."""
+    (member,) = small(epochs=4).members()
+    file = tmp_path / "metrics.jsonl"
+    line = '{"epoch": %d, "sum_learning_rate": 1.0, "accuracy": {"mem": 0.1, "rsn_train": 0.1}}\n'
+    file.write_text(line % 1)
+    reads, seen = list[Path](), list[int]()
+    metrics = engines._metrics
+    monkeypatch.setattr(engines, "_metrics", lambda path: reads.append(path) or metrics(path))
+    with watching([[(member, tmp_path)]], lambda progress: seen.append(progress.epoch), every=0.005):
+        time.sleep(0.1)
+        file.write_text(line % 3)
+        time.sleep(0.1)
+    assert seen == [2, 3]
+    assert 2 <= len(reads) <= 4  # Before and after the change, and once while it is being written.
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -106,9 +106,14 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
     """Report each epoch that runs' folders show inside the block, read every so many seconds."""
     runs, ended = [run for job in jobs for run in job], threading.Event()
     before = {path: _metrics(path)[0] for _, path in runs}
+    read = dict[Path, tuple[int, int] | None]()
 
     def look() -> None:
         for member, path in [run for run in runs if before[run[1]] < run[0].training.epochs]:
+            # A long run's evaluations take tens of milliseconds to read.
+            if (written := _written(path)) == read.get(path):
+                continue
+            read[path] = written
             epoch, metrics = _metrics(path)
             for done in range(before[path] + 1, epoch + 1):
                 is_over = done == epoch and has_ended(member.training, metrics)
@@ -127,6 +132,15 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
         ended.set()
         watcher.join()
         look()
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """Return when a run's evaluations were last written, and their size; None before the first."""
+    try:
+        status = (path / "metrics.jsonl").stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _metrics(path: Path) -> tuple[int, list[dict[str, Any]]]:
