@@ -1,4 +1,4 @@
-"""How two cosine matrices of the same tokens go together, with intervals over the tokens."""
+"""Correlations between two cosine matrices of the same tokens, with intervals over the tokens."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from validate.observe.language import cosines_of_gram
 from validate.terminal.tables import Table
 
 N_GROUPS = 20
-"""Groups of tokens of which the jackknife leaves out one at a time."""
+"""Groups of tokens; the jackknife leaves out one at a time."""
 FEWEST = 10
-"""Tokens that an interval needs."""
+"""The fewest tokens for which there is an interval."""
 MEASURES = ("Pearson", "Spearman", "control", "gain", "mean", "observed")
 NOTES = (
     "Pearson, Spearman: over all pairs of tokens; every interval: 95 % (jackknife over tokens)",
@@ -34,7 +34,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Association(Record):
-    """How predicted cosines go with observed ones over all pairs of tokens.
+    """Correlations of predicted and observed cosines over all pairs of tokens.
 
     ``pearson``, ``spearman``, ``control`` and ``gain`` are the correlations of values and of ranks, Pearson's
     of the control, and by how much the first exceeds it, with 95 % intervals of a jackknife over tokens; no
@@ -85,9 +85,9 @@ def associate_rows(
     mean_removed: bool,
     seed: int,
 ) -> Association:
-    """Compare the cosines of tokens' rows with those of predicted inner products, the controls' last.
+    """Compare the cosines of tokens' rows with predicted inner products: the prediction first, then controls.
 
-    Tokens without a row, observed or predicted, are left out; of fewer than two nothing is defined.
+    Tokens whose observed or predicted row is zero are left out; for fewer than two, nothing is defined.
     """
     grams = [rows[tokens] @ rows[tokens].T, *predicted]
     defined = np.all([np.diagonal(gram) > 0 for gram in grams], axis=0)
@@ -105,13 +105,13 @@ def associate(
 ) -> Association:
     """Compare cosine matrices of the same n tokens; several controls are averaged.
 
-    Leaving out a group of tokens leaves out all their pairs, so that the interval allows for pairs with a
-    common token going up and down together. For independent pairs it is too wide, by √2.
+    Leaving out a group of tokens leaves out all their pairs, so the interval allows for correlated pairs that
+    share a token. For independent pairs it is too wide by √2.
     """
     n = len(predicted)
     i, j = np.triu_indices(n, 1)
     p, o, *others = (matrix[i, j] for matrix in (predicted, observed, *controls))
-    # Ranks among all pairs: without a group they hardly change. Equal but for rounding, cosines share a rank.
+    # Ranks are among all pairs, since leaving out a group hardly changes them; rounding makes equal ones tie.
     pairs = [(p, o), (rankdata(p.round(10)), rankdata(o.round(10))), *((other, o) for other in others)]
     values = [[float(correlation(first, second)) for first, second in pairs]]
     if n >= FEWEST:
@@ -127,11 +127,11 @@ def associate(
 
 
 def jackknife_estimate(values: FloatArray, *, bounded: bool = False) -> Estimate:
-    """Return the first value with its 95 % interval by the others, each without one group of tokens."""
+    """Return the first value with its 95 % interval; each other value leaves out one group of tokens."""
     value, g = float(values[0]), len(values) - 1
     if not np.isfinite(values).all() or g == 0:
         return Estimate(value, None, None, 0 if math.isnan(value) else 1)
-    # A correlation's interval is that of its inverse hyperbolic tangent: it stays within ±1.
+    # On the scale of the inverse hyperbolic tangent a correlation's interval stays within ±1.
     inside = bounded and float(np.abs(values).max()) < 1 - 1e-12
     centre, *without = np.arctanh(values) if inside else values
     half = float(stdtrit(g - 1, 0.975)) * math.sqrt((g - 1) * float(np.var(without)))

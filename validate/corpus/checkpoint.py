@@ -1,4 +1,4 @@
-"""Matrices of other people's checkpoints: of a safetensors file no byte is read but those of one tensor."""
+"""Matrices from other people's checkpoints, read from a safetensors file without its other tensors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float
         A safetensors file; the index of one in parts (``model.safetensors.index.json``); or a binary file
         object with ``seek`` and ``read``, such as fsspec opens for a remote file.
     tensor : str, optional
-        Its name; by default the only one that embeddings are usually called.
+        Its name; by default the only tensor with a usual name of an embedding.
     """
     return Checkpoint(path).matrix(tensor)
 
@@ -48,7 +48,7 @@ def read_embedding(path: Any, tensor: str | None = None) -> npt.NDArray[np.float
 class Checkpoint:
     """The tensors of a checkpoint by name, in one file or several; see ``read_embedding`` for its path.
 
-    At once it is only read which tensors there are.
+    Opening it reads only the tensors' names.
     """
 
     def __init__(self, path: Any) -> None:
@@ -60,18 +60,18 @@ class Checkpoint:
             parts = index.get("weight_map") if isinstance(index, dict) else None
             if not isinstance(parts, dict) or not all(isinstance(part, str) for part in parts.values()):
                 raise InputError("path", self.name, "not a checkpoint's index", "name one with a weight_map")
-            # Parts lie beside their index, whatever it says.
+            # Parts lie beside their index; a folder in their names is ignored.
             self._files = {tensor: source.parent / Path(part).name for tensor, part in parts.items()}
         else:
             self._files = dict.fromkeys(self._read(source), source)
 
     @property
     def readout(self) -> str | None:
-        """The name of the read-out, None of a tied model."""
+        """The name of the read-out, None for a tied model."""
         return next((name for name in READOUTS if name in self._files), None)
 
     def matrix(self, tensor: str | None = None) -> npt.NDArray[np.float64]:
-        """Return a matrix by its name; by default the only one that embeddings are usually called."""
+        """Return a matrix by name; by default the only tensor with a usual name of an embedding."""
         names = sorted(self._files)
         known = [name for name in EMBEDDINGS if name in self._files]
         if tensor is None and len(known) != 1:
@@ -84,7 +84,7 @@ class Checkpoint:
         return as_matrix_of_rows(f"{self.name}: {chosen}", matrix)
 
     def _read(self, source: Any, tensor: str = "") -> dict[str, Any]:
-        """Return a file's header, or one tensor by its name."""
+        """Return a file's header, or one tensor by name."""
         with open_regular(source) if isinstance(source, Path) else nullcontext(source) as file:
             try:
                 file.seek(0)
@@ -94,7 +94,7 @@ class Checkpoint:
                 offsets = {name: tuple(map(int, entry["data_offsets"])) for name, entry in header.items()}
                 if not tensor:
                     return header
-                # A file of this tensor alone, which the library reads and checks.
+                # The bytes of a file with this tensor alone, for the library to read and check.
                 first, end = offsets[tensor]
                 alone = json.dumps({tensor: header[tensor] | {"data_offsets": [0, end - first]}}).encode()
                 file.seek(8 + size + first)
@@ -105,7 +105,7 @@ class Checkpoint:
 
 
 def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:
-    """Return an embedding as float64, whatever holds it, or refuse it if it is not a finite matrix."""
+    """Return an embedding in any container as float64; refuse it if it is not a finite matrix."""
     if isinstance(values, (torch.nn.Embedding, torch.nn.Linear)):
         values = values.weight
     try:

@@ -1,4 +1,4 @@
-"""Language models on two corpora against what their text predicts: verdicts, tables, figures and a page."""
+"""Language models on two corpora beside their texts' predictions: verdicts, tables, figures and a page."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from validate.terminal.tables import Table
 
 Line = dict[str, Any]
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures/comparison",)
-"""What ``LanguageComparison.write`` writes into a folder."""
+"""Files and folders that ``LanguageComparison.write`` writes."""
 NOT_LEARNED = "nothing was learned: in no run did both losses fall below their tokens' entropy; train longer"
 _LONGER = 4
-"""How many times as long the suggested runs train."""
+"""The suggested runs train this many times as long."""
 
 
 @dataclass(frozen=True)
 class LanguageComparison:
-    """Runs of a language model on two corpora, small γ first, and the claims that they test."""
+    """Runs of a language model on two corpora, in order of γ, and the claims that they test."""
 
     settings: list[Setting]
     findings: list[Finding]
@@ -52,14 +52,14 @@ class LanguageComparison:
         return any(learned_epoch(run) is not None for s in self.settings for run in s.runs)
 
     def missing_command(self) -> str:
-        """Return the command that trains longer where nothing was learned; empty without a run folder."""
+        """Return the command that trains longer if nothing was learned; otherwise, or without folders, empty."""
         like = self.settings[0]
         if self.learned or like.runs[0].run_folder is None:
             return ""
         return missing_command(like, [s.init_rate for s in self.settings], like.seeds, _LONGER)
 
     def tables(self) -> list[Table]:
-        """Return the tables: where something was learned, each claim's verdict, and cosines; and losses."""
+        """Return the tables: losses and, if something was learned, the claims' verdicts and cosines."""
         early = ", ".join(f"{_when(s)} at γ = {s.init_rate:g}" for s in self.settings)
         of_losses = (
             "of a token: the loss of the best model that knows how often each token occurs",
@@ -88,7 +88,7 @@ class LanguageComparison:
         return [*claims, of_the_end, of_words]
 
     def losses(self) -> list[Line]:
-        """Return γ, the corpus, and its loss and entropies over the seeds, one dictionary for each."""
+        """Return a dictionary for each γ and corpus, with loss and entropies over the seeds."""
         return [
             {"init_rate": s.init_rate, "corpus": name}
             | {key: over_seeds([of(run, name) for run in s.runs], ANY) for key, of in _LOSSES.items()}
@@ -97,7 +97,7 @@ class LanguageComparison:
         ]
 
     def cosines(self) -> list[Line]:
-        """Return γ, the corpus, the predictor, and correlations over the seeds, one dictionary for each."""
+        """Return a dictionary for each γ, corpus and predictor, with correlations over the seeds."""
         return [
             {"init_rate": s.init_rate, "corpus": name, "predictor": predictor}
             | {
@@ -111,7 +111,7 @@ class LanguageComparison:
 
     @property
     def fails(self) -> bool:
-        """Whether a claim fails; where nothing was learned, none can."""
+        """Whether a claim fails; if nothing was learned, none can."""
         return self.learned and any(f.verdict == "fails" for f in self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class LanguageComparison:
     def write(self, out: PathLike) -> None:
         """Write comparison.json, the figures (PNG and SVG) and comparison.html into a folder."""
         runs = [run for s in self.settings for run in s.runs]
-        # Fig. 14 shows large initial weights, of which there may be none.
+        # Fig. 14 needs runs with large initial weights.
         numbers = (1, 7, 14) if min(s.init_rate for s in self.settings) <= LARGEST else (1, 7)
         figures = [FIGURES[number].sheet(runs) for number in numbers]
         title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
@@ -156,7 +156,7 @@ _COSINES = {
 
 
 def _when(setting: Setting) -> str:
-    """Return at which snapshots the cosines of a setting are taken, and how many seeds have none."""
+    """Return the epochs of the snapshots that a setting's cosines use, and how many seeds have none."""
     compared = [compared_epoch(run) for run in setting.runs]
     epochs = sorted({epoch for epoch in compared if epoch is not None})
     text = f"epoch {' or '.join(map(str, epochs))}" * bool(epochs)

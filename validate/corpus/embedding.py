@@ -1,4 +1,4 @@
-"""``compare_embedding``: what a corpus predicts against any embedding, by frequency and against a control."""
+"""``compare_embedding``: a corpus's prediction beside any embedding, by frequency, with a control."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from validate.terminal.tables import Table
 
 PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
 BANDS = (1, 5, 20, 100, 1000)
-"""Where bands of numbers of occurrences begin."""
+"""Numbers of occurrences at which bands begin."""
 _MOST = 4000
-"""Tokens whose cosines are compared at once: 16 million pairs."""
+"""The most tokens compared at once: 16 million pairs."""
 
 
 class Comparison(NamedTuple):
-    """One predictor over one set of tokens; with ``mean_removed`` less the mean row of these tokens."""
+    """One predictor over one set of tokens; ``mean_removed``: after the tokens' mean row is subtracted."""
 
     predictor: CountPredictor
     tokens: str
@@ -81,27 +81,27 @@ def compare_embedding(
     padded: bool = False,
     seed: Annotated[int, Between(0)] = 0,
 ) -> EmbeddingComparison:
-    """Compare the cosines that a corpus predicts with those of any trained embedding.
+    """Compare predicted cosines of a corpus with the cosines of any trained embedding.
 
     Parameters
     ----------
     embedding : array_like, Tensor, Embedding, or path of a safetensors file
         One row per token, shape (V, d).
     corpus : Corpus, list or tuple
-        What it was trained on. A list holds token sequences, a tuple tokens, shape (n,) or (n, L), and their
+        The training data. A list holds token sequences; a tuple holds tokens, shape (n,) or (n, L), and their
         labels, shape (n,).
     tensor : str, optional
-        Which tensor of the file.
+        The tensor's name in the file.
     predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
         See ``theory.corpus_geometry``.
     tokens : sequence of int, optional
         The tokens to compare, in place of the most frequent ones and the bands.
     top : int, optional
-        How many tokens at most: the most frequent ones, and as many of each band, drawn at random.
+        The most tokens in a set: the most frequent ones, and from each band as many, drawn at random.
     bands : sequence of int, optional
-        Numbers of occurrences at which bands begin, rising.
+        Increasing numbers of occurrences at which bands begin.
     controls : int, optional
-        Shuffled corpora to average: they keep frequencies alone. Of (tokens, labels), the labels are
+        Shuffled corpora to average; shuffling keeps only frequencies. For (tokens, labels), the labels are
         shuffled.
     padded : bool, optional
         Allow an embedding of more rows than there are tokens.
@@ -134,7 +134,7 @@ def compare_embedding(
 def counts_and_controls(
     corpus: Any, n_rows: int, padded: bool, n_controls: int, rng: np.random.Generator
 ) -> list[CorpusCounts]:
-    """Return the counts of a corpus, and of the corpus shuffled so many times."""
+    """Return the counts of a corpus and of ``n_controls`` shufflings of it."""
     if isinstance(corpus, tuple) and len(corpus) == 2:
         tokens, labels = corpus
         counts = pair_counts(tokens, labels, n_rows)
@@ -145,7 +145,7 @@ def counts_and_controls(
         padding = ", or padded=True (--padded)" if n_rows > V else ""
         remedy = f"use the tokenizer that it was trained with{padding}"
         raise InputError("embedding", n_rows, f"rows for a vocabulary of {V}", remedy)
-    # A one-way iterator would be spent by the first pass.
+    # The first pass would exhaust an iterator.
     sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)
     texts = (shuffled_tokens(sequences, V, rng) for _ in range(n_controls))
     return [corpus_counts(each, n_rows) for each in (sequences, *texts)]
@@ -154,7 +154,7 @@ def counts_and_controls(
 def token_sets(
     counts: CorpusCounts, tokens: Sequence[int], top: int, bands: Sequence[int], rng: np.random.Generator
 ) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    """Return names and tokens of the sets to compare, of two or more; a band that holds fewer is left out."""
+    """Return names and tokens of the sets to compare; a band of fewer than two tokens is left out."""
     if len(tokens) > _MOST:
         raise InputError("tokens", len(tokens), "too many at once", f"name at most {_MOST}")
     if tokens:

@@ -1,4 +1,4 @@
-"""What the theory says about a corpus before any training, gathered for printing and writing."""
+"""The predictions for a corpus before any training, printed and written."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _NOTES = (
 _OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
 _MOST_WORDS = 20
-"""Words that there is room for below a panel."""
+"""The most words that fit below a panel."""
 _LONGEST = 20
-"""Letters of a word in a picture; a longer one would leave its panel no room."""
+"""The most letters of a word in a figure; a longer one is cut."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +64,7 @@ class CorpusPrediction(Shown):
     corpus : Corpus
     counts : CorpusCounts
     geometry : CorpusGeometry
-        Of the chosen tokens.
+        The geometry of the chosen tokens.
     neighbours : list of CorpusGeometry
         For each word asked for, the word first and then its neighbours.
     singular_values : ndarray of float64
@@ -171,9 +171,9 @@ class CorpusPrediction(Shown):
         return Table("singular values of C, rows r_s (P^s - u)", header, modes)
 
     def headline(self) -> str:
-        """Return the size of the corpus and the mean cosine of the chosen words, in sentences."""
+        """Return sentences with the size of the corpus and the mean cosine of the chosen words."""
         c, g = self.corpus, self.geometry
-        n = int(np.isfinite(off_diagonal(g.cosine.value)).sum())  # That of a rare word is undefined.
+        n = int(np.isfinite(off_diagonal(g.cosine.value)).sum())  # A rare word has none.
         mean = f" Mean cosine of the {n} pair{'s' * (n > 1)}: {_cell(g.mean_cosine)}." * (n > 0)
         return (
             f"{len(c)} documents, {len(c.tokens)} tokens, {np.count_nonzero(c.counts)} distinct ones "
@@ -205,7 +205,7 @@ class CorpusPrediction(Shown):
 
     def write(self, out: PathLike) -> None:
         """Write corpus-prediction.json and .html, and a figure of cosines, times and spectrum."""
-        # They import matplotlib and the report, which nothing else here needs.
+        # Nothing else here needs matplotlib and the report.
         from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet
         from validate.figures.embedding import BAR
         from validate.figures.style import PALETTE
@@ -244,7 +244,7 @@ class CorpusPrediction(Shown):
 
 
 def _plain(values: Any) -> Any:
-    """Return numbers, arrays of them or sampled values as plain data, null where undefined."""
+    """Return numbers, arrays or sampled values as plain data, with null where undefined."""
     if isinstance(values, SampledValue):
         return {name: _plain(getattr(values, name)) for name in ("value", "standard_error")}
     return [_plain(row) for row in values] if np.ndim(values) else finite(float(values))

@@ -1,4 +1,4 @@
-"""``Recorder``: predicted against observed cosines, ranks, norms and γ, from anybody's training loop."""
+"""``Recorder``: predicted and observed cosines, ranks, norms and γ, recorded in any training loop."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Recorder:
     ----------
     model : Module
     data : Task, Corpus, list or tuple
-        A task, or what ``compare_embedding`` takes. The rows of a task are P^s − u and, as a rival, P^s less
-        its mean; the control has the tokens permuted. Those of a corpus are "tied" or "bigram", with
+        A task, or a corpus as in ``compare_embedding``. A task predicts the rows P^s − u and, as a rival,
+        P^s less its mean; the control permutes the tokens. A corpus predicts "tied" or "bigram" rows, with
         "marginal" and "readout" as rivals; the control is shuffled text.
     every : int, optional
         Steps between two records.
     out : path, optional
-        A file that ends in .csv, which is kept up to date, or in .parquet, which ``close`` writes.
+        A .csv file, updated at every record, or a .parquet file, which ``close`` writes.
     embedding : str, optional
-        The parameter with one row per token; by default the only one with enough rows.
+        The parameter with one row per token; by default the only embedding with enough rows.
     ranks : sequence of str, optional
         Names of matrices whose effective rank is recorded; ``*`` stands for any text.
     losses : mapping from str to callable, optional
-        Called at each record: the loss of a data set, by name.
+        Functions called at each record: the loss of a data set, by name.
     top : int, optional
         How many of a corpus's most frequent tokens to compare.
     tensorboard : path, optional
@@ -91,7 +91,7 @@ class Recorder:
                 raise InputError("out", str(self._file), "unknown kind of table", remedy)
             OutputFile(self._file, overwrite=overwrite).check()
             if self._file.suffix == ".parquet":
-                require("pyarrow.parquet", "table")  # Not to be missed after the training.
+                require("pyarrow.parquet", "table")  # Better missed now than after the training.
         self._board = None
         if tensorboard is not None:
             library = require("torch.utils.tensorboard", package="tensorboard")
@@ -129,17 +129,17 @@ class Recorder:
         self.at(self._step + 1)
 
     def at(self, step: int) -> None:
-        """Say that so many steps are done: for loops that count them."""
+        """Tell the recorder how many steps are done, for loops that count them."""
         self._step = step
         if step % self.every == 0 and (not self.rows or self.rows[-1]["step"] != step):
             self.record()
 
     def note(self, **losses: float) -> None:
-        """Keep losses that the loop has computed anyway; the latest are in the next record."""
+        """Keep losses that the loop has already computed; the latest go into the next record."""
         self._noted |= {name: float(loss) for name, loss in losses.items()}
 
     def record(self) -> dict[str, float]:
-        """Record now, whatever the step, and return the row."""
+        """Record now, at any step, and return the row."""
         row = {"step": float(self._step), "seconds": time.perf_counter() - self._begun}
         with torch.no_grad():
             row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
@@ -165,7 +165,7 @@ class Recorder:
         return row
 
     def _write(self, kind: str) -> None:
-        """Append the last row to a CSV file; write every row where a loss that comes later adds a column."""
+        """Append the last row to a CSV file; rewrite the file if a new loss has added a column."""
         file, row = self._file, self.rows[-1]
         if file is None or file.suffix != kind:
             return
@@ -179,7 +179,7 @@ class Recorder:
 
     def _cosines(self) -> dict[str, float]:
         rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)].cpu()
-        # A row with a number that is none is no row.
+        # A row with NaN or infinity counts as undefined: all zeros.
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
@@ -191,7 +191,7 @@ class Recorder:
         return columns
 
     def close(self) -> None:
-        """Record the last step if it is not yet, and write a Parquet file."""
+        """Record the last step, unless it is recorded, and write a Parquet file."""
         if not self.rows or self.rows[-1]["step"] != self._step:
             self.record()
         self._write(".parquet")
@@ -206,11 +206,11 @@ class Recorder:
         self.close()
 
     def transformers_callback(self) -> Any:
-        """Return a callback for the Trainer of ``transformers``; the losses that it logs are kept."""
+        """Return a callback for the Trainer of ``transformers``; it keeps the losses that are logged."""
         library, recorder = require("transformers", package="transformers"), self
 
         class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
-            # A step that is over is recorded when the next one begins, with the losses evaluated between.
+            # A step is recorded when the next one begins, with the losses evaluated in between.
             def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 if state.is_world_process_zero:
                     recorder.at(state.global_step)
@@ -219,11 +219,11 @@ class Recorder:
                 recorder.note(**{k: v for k, v in (logs or {}).items() if k.endswith("loss")})
 
             def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                # Behind the last step the weights of an earlier one may come back, the best.
+                # After the last step the Trainer may load the best weights, which are of an earlier one.
                 if args.load_best_model_at_end and control.should_training_stop:
                     self.on_train_end(args, state, control)
 
-            on_step_end = on_save  # Not every last step is saved.
+            on_step_end = on_save  # The last step is not always saved.
 
             def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
                 if state.is_world_process_zero:
@@ -233,11 +233,11 @@ class Recorder:
         return Callback()
 
     def lightning_callback(self) -> Any:
-        """Return a callback for the Trainer of Lightning; logged metrics that end in "loss" are kept."""
+        """Return a callback for Lightning's Trainer; it keeps logged metrics whose names end in "loss"."""
         library, recorder = require("lightning.pytorch", package="lightning"), self
 
         class Callback(library.Callback):  # type: ignore[misc, name-defined]
-            # Of several processes one records, as in the Trainer of transformers: they share a file.
+            # Only one of several processes records, since they share a file.
             def on_train_start(self, trainer: Any, module: Any) -> None:
                 if trainer.is_global_zero:
                     recorder.at(trainer.global_step)
@@ -258,7 +258,7 @@ class Recorder:
 def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
     """Return the matrix of that name, or the only embedding with a row per token."""
     fits = [r for r in tables if (name is None or name in r.names) and r.shape[0] >= vocab_size]
-    # Of several, the one with just as many rows; tables of positions are shorter but for a tiny vocabulary.
+    # Of several, the one with exactly as many rows; only for a tiny vocabulary are positions' tables longer.
     rows = [r.shape[0] for r in fits]
     fits = [r for r in fits if r.shape[0] == (vocab_size if vocab_size in rows else max(rows))]
     if len(fits) != 1:

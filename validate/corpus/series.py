@@ -24,11 +24,11 @@ from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.terminal.tables import Table
 
-_SAMPLED = 500  # Rows by which revisions are compared with each other.
+_SAMPLED = 500  # Rows used to compare revisions with each other.
 
 
 class Point(NamedTuple):
-    """One matrix of one revision, "embedding" or "read-out", against one predictor."""
+    """One matrix of one revision, "embedding" or "read-out", compared with one predictor."""
 
     step: int
     file: str
@@ -39,14 +39,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class EmbeddingSeries(Associations):
-    """Predicted against observed cosines over the revisions of a model; print it.
+    """Predicted and observed cosines over the revisions of a model; print it.
 
     Attributes
     ----------
     points : tuple of Point
-        By step.
+        In order of steps.
     warnings : tuple of str
-        Revisions that are identical, and those that do not lie between their neighbours.
+        Identical revisions, and revisions that do not lie between their neighbours.
     """
 
     points: tuple[Point, ...]
@@ -102,14 +102,14 @@ def compare_series(
     padded: bool = False,
     seed: Annotated[int, Between(0)] = 0,
 ) -> EmbeddingSeries:
-    """Compare the cosines that a corpus predicts with those of many revisions of one model.
+    """Compare predicted cosines of a corpus with the cosines of many revisions of one model.
 
-    Of each checkpoint the bytes of the embedding are read, and those of the read-out where it is not tied.
+    From each checkpoint only the embedding is read, and the read-out if it is not tied.
 
     Parameters
     ----------
     checkpoints : sequence of path or file
-        As ``read_embedding`` takes them; sorted by the last number that their paths do not share.
+        Anything ``read_embedding`` opens; sorted by the last number in which their paths differ.
     corpus : Corpus, list or tuple
         See ``compare_embedding``.
     tensor : str, optional
@@ -117,7 +117,7 @@ def compare_series(
     predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
         By default "tied" for a tied embedding; else "bigram", and "readout" for the read-out.
     tokens, top, controls, padded, seed
-        See ``compare_embedding``; the most frequent tokens are compared, or those that are named.
+        See ``compare_embedding``; compared are the most frequent tokens, or the ``tokens`` named.
     """
     if not checkpoints:
         raise InputError("checkpoints", [], "none", "name at least one")
@@ -150,7 +150,7 @@ def compare_series(
 
 
 def steps_of(paths: Sequence[str]) -> list[int]:
-    """Return the last number in each path that they do not all share, or their places."""
+    """Return the last number in which all paths differ, one for each path, or else their positions."""
     numbers = [[int(n) for n in re.findall(r"\d+", path)[-12:]] for path in paths]
     if len({len(column) for column in numbers}) == 1:
         for column in reversed(list(zip(*numbers, strict=True))):
@@ -168,7 +168,7 @@ def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:
         first.setdefault(digest, (name, rows))
     distinct = list(first.values())
     for (before, a), (name, own), (after, b) in zip(distinct, distinct[1:], distinct[2:], strict=False):
-        # On a path of training a revision is nearer to a neighbour than those two are to each other.
+        # During training a revision is nearer to one of its neighbours than they are to each other.
         if min(np.linalg.norm(own - a), np.linalg.norm(own - b)) > np.linalg.norm(a - b):
             near = f"{before} and {after} are nearer to each other than to it"
             warnings.append(f"{name} is out of order: {near}")
