@@ -1,13 +1,13 @@
 """Theory and simulation of why small initial weights make a model learn the rule first, under one name.
 
 ``anchorflow.theory``, ``anchorflow.sim`` and ``anchorflow.validate`` are the packages ``theory``, ``sim`` and
-``validate``, loaded at first use. Those short names can belong to a folder of your own as well; then the
-message of the ``ImportError`` says which folder is in the way.
+``validate``, loaded at first use. A folder of your own may have one of these short names; the message of
+the ``ImportError`` then says which folder hides the package.
 """
 
 from __future__ import annotations
 
-# In place of typing's: the command imports this first, and cannot answer Ctrl-C before it is done.
+# Instead of typing's, which is slow to load: until this is imported, the command cannot answer Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType

@@ -1,7 +1,7 @@
 """The command ``anchorflow``, also as ``python -m anchorflow``.
 
-Importing what a command needs takes a second or more. So this module imports next to nothing until it has
-said what a signal is to do in that time.
+Importing the modules of a command takes a second or more, so this one imports next to nothing until it has
+set how signals are handled in that time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main() -> int:
     try:
         return _run()
     except KeyboardInterrupt as again:
-        # A second one, while the first was answered, or one just before the command began.
+        # A second signal while the first was being handled, or one just before the command began.
         _signals.stop(*again.args)
         raise
     finally:
@@ -26,7 +26,7 @@ def main() -> int:
 
 
 def _run() -> int:
-    gc.disable()  # Next to nothing of what is imported is garbage: a tenth of the time.
+    gc.disable()  # Imports leave next to no garbage; this saves a tenth of the time.
     from anchorflow._packages import load
 
     try:

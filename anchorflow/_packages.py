@@ -1,4 +1,4 @@
-"""The three packages, found beside this one: another folder of the same name is recognised."""
+"""The three packages beside this one; another folder of the same name is recognised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDS = {"theory": ("theory",), "sim": ("theory", "sim"), "validate": ("theory", "sim", "validate")}
-"""Each package, and those that it imports."""
+"""The packages that each one needs, itself included."""
 
 
 def load(name: str) -> ModuleType:
@@ -19,7 +19,7 @@ def load(name: str) -> ModuleType:
     Raises
     ------
     ImportError
-        If Python would find, or has loaded, another package under its name or under that of one it needs.
+        If Python would find, or has loaded, a different package by its name or by the name of one it needs.
     """
     for package in NEEDS[name]:
         loaded = sys.modules.get(package)

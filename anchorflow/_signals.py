@@ -1,11 +1,11 @@
-"""Ctrl-C and similar signals before, while and after a command runs: one line, no traceback."""
+"""Ctrl-C and similar signals before, during and after a command: one line, no traceback."""
 
 from __future__ import annotations
 
 import os
 import signal
 
-TYPE_CHECKING = False  # Without typing, which takes a while to load.
+TYPE_CHECKING = False  # Instead of typing's, which takes a while to load.
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def stop(number: int = signal.SIGINT, *_: object) -> None:
-    """End this process at once; only right while nothing has to be cleaned up."""
+    """End this process at once; use it only while there is nothing to clean up."""
     try:
         os.write(2, b"anchorflow: stopped\n")
     finally:
@@ -21,22 +21,22 @@ def stop(number: int = signal.SIGINT, *_: object) -> None:
 
 
 def stop_at_once() -> None:
-    """Let every signal that asks a process to stop do so at once."""
+    """Make every signal that asks a process to stop end it at once."""
     _set(stop)
 
 
 def interrupt(number: int, *_: object) -> None:
-    """Raise what Ctrl-C raises in Python, with the signal's number."""
+    """Raise ``KeyboardInterrupt``, as Python does on Ctrl-C, with the signal's number."""
     raise KeyboardInterrupt(number)
 
 
 def stop_with_clean_up() -> None:
-    """Let every signal that asks a process to stop raise ``KeyboardInterrupt``."""
+    """Make every signal that asks a process to stop raise ``KeyboardInterrupt``."""
     _set(interrupt)
 
 
 def as_the_system_does() -> None:
-    """Let every signal kill: Python's own clean-up at exit would answer Ctrl-C with a traceback."""
+    """Let every signal kill the process: Python's clean-up at exit would answer Ctrl-C with a traceback."""
     _set(signal.SIG_DFL)
 
 

@@ -1,4 +1,4 @@
-"""The package ``sim`` under the name of the project: this module replaces itself by it."""
+"""The package ``sim`` under the project's name: this module replaces itself with it."""
 
 import sys
 from typing import TYPE_CHECKING

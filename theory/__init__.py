@@ -1,10 +1,10 @@
 """What the mathematics predicts: label distributions, flows and embeddings, without training.
 
-NumPy and SciPy only, and SymPy once a derivation is asked for: this package never imports torch, ``sim``
-or ``validate``. Names are loaded at first use, so that a command that needs no flow does not wait for SciPy.
+It computes with NumPy and SciPy only, and with SymPy in derivations: it never imports torch, ``sim`` or
+``validate``. Names are loaded at first use, so that a command that needs no flow does not wait for SciPy.
 
-Every function refuses what its parameters do not allow, wrong shapes and foreign tokens among them, by
-``InputError`` before it does anything; docstrings name the refusals that are not obvious.
+Every function raises ``InputError``, before it does anything, for arguments that its parameters do not allow,
+such as wrong shapes or foreign tokens; docstrings name the refusals that are not obvious.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
-"""Arrays as annotations name them, with their axes: ``Float64[FloatArray, "n d"]``.
+"""Names of arrays in annotations, with their axes: ``Float64[FloatArray, "n d"]``.
 
-jaxtyping is read here alone. It is a dependency, not an optional import, because ``checked`` reads these
+jaxtyping is imported here alone. It is a dependency, not an optional import, because ``checked`` reads these
 annotations at run time; it is small, pure Python, and needs nothing but NumPy's ``shape`` and ``dtype``.
-Type checkers see the array's type, ``checked`` the entries and axes of arguments. The axes of what a function
-returns are for readers.
+Type checkers see the array's type; ``checked`` sees the entries and axes of arguments. The axes of returned
+arrays are for readers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxtyping import Int64 as Int64
 from jaxtyping import Integer as Integer
 from jaxtyping import Real as Real
 
-# What ``numpy.typing.NDArray`` stands for; from NumPy 2.5 on it is an alias that jaxtyping cannot read.
+# ``numpy.typing.NDArray`` written out: from NumPy 2.5 on it is an alias that jaxtyping cannot read.
 FloatArray = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 IntArray = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
 AnyIntArray = np.ndarray[tuple[Any, ...], np.dtype[np.integer[Any]]]
@@ -27,5 +27,5 @@ BoolArray = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
 else:
-    # Whatever NumPy makes an array of; jaxtyping then names the axes of that array.
+    # Anything that NumPy can make an array of; jaxtyping names the axes of that array.
     ArrayLike = np.ndarray

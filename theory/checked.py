@@ -1,8 +1,8 @@
-"""Arguments held against a function's annotations: types, ranges, and numbers that are finite.
+"""Arguments checked against a function's annotations: types, ranges, and that numbers are finite.
 
 A public function is decorated with ``checked`` and says in its signature what it takes:
-``tokens: Integer[ArrayLike, " n"]``, ``tolerance: Positive``. Axes of one name have one length in all its
-arguments. Other checks that involve two arguments are in its body.
+``tokens: Integer[ArrayLike, " n"]``, ``tolerance: Positive``. Axes with the same name have the same
+length in all its arguments. Other checks that involve two arguments are in its body.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from theory.errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[str, Any], Any]
-"""From an argument's name and value to the value, or an ``InputError``."""
+"""Takes an argument's name and value, and returns the value or raises ``InputError``."""
 MOST_ITEMS = 10_000_000
 """The longest list that a function reads: beyond it even the refusal would take minutes."""
 _LARGEST = 10**18
@@ -43,7 +43,7 @@ class Between:
     open: bool = False
 
     def __call__(self, argument: str, value: Any) -> Any:
-        """Return the value, or refuse one outside."""
+        """Return the value, or refuse one outside the range."""
         if self.low < value < self.high if self.open else self.low <= value <= self.high:
             return value
         remedy = f"give a number {'strictly ' * self.open}between {self.low:g} and {self.high:g}"
@@ -54,7 +54,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of an array: integers, or finite numbers; NaN only where ``undefined`` ones make sense."""
+    """The entries of an array: integers, or finite numbers; NaN only if ``undefined`` entries make sense."""
 
     integers: bool = False
     undefined: bool = False
@@ -64,11 +64,11 @@ class Entries:
         try:
             array = np.asarray(value)
         except (ValueError, TypeError, OverflowError, RuntimeError):
-            # Of torch's tensors with a gradient, on a GPU or in bfloat16 NumPy makes none.
+            # NumPy makes no array of a torch tensor with a gradient, on a GPU or in bfloat16.
             rows, tensor = "give equally long rows of numbers", "give tensor.detach().float().cpu()"
             remedy = tensor if hasattr(value, "detach") else rows
             raise InputError(argument, value, "not an array", remedy) from None
-        # An empty list is an array of floats to NumPy.
+        # To NumPy, an empty list is an array of floats.
         if array.dtype.kind not in ("iu" if self.integers and array.size else "iuf"):
             kind = "integers" if self.integers else "real numbers"
             raise InputError(argument, value, f"not {kind}", f"give an array of {kind}")
@@ -78,23 +78,23 @@ class Entries:
 
 
 Size = Annotated[int, Between(1)]
-"""How many: a whole number from 1 on."""
+"""A count: a whole number, at least 1."""
 Positive = Annotated[float, Between(0, open=True)]
 Share = Annotated[float, Between(0, 1, open=True)]
 """A probability or a part of a whole, neither 0 nor 1."""
 Decay = Annotated[float, Between(0, 1e6)]
-"""Weight decay: far beyond what any network is trained with, and safe as an exponent's factor."""
+"""Weight decay: the limit is far above any used in training, and safe as a factor in an exponent."""
 Rate = Annotated[float, Between(0, 5)]
-"""γ: far beyond what any network is started with, and safe as an exponent."""
+"""γ: the limit is far above any used in an initialisation, and safe as an exponent."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that it refuses arguments that its annotations do not allow.
 
-    Understood are classes, ``int``, ``float``, ``bool``, ``str``, ``Literal``, arrays, unions, iterables of
-    these, and ``Annotated`` with checks. True is not a number, nor are NaN and infinity; an int can stand
-    for a float. Other annotations are not checked. Arrays have the axes of their annotations, each name with
-    one length throughout the call; ``_``, ``...`` and ``{expressions}`` stand for any.
+    It understands classes, ``int``, ``float``, ``bool``, ``str``, ``Literal``, arrays, unions, iterables of
+    these, and ``Annotated`` with checks. True is not a number, nor are NaN and infinity; an int is accepted
+    as a float. Other annotations are not checked. Arrays must have the axes of their annotations, with one
+    length for each name throughout the call; ``_``, ``...`` and ``{expressions}`` stand for any.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.cache
     def checks() -> tuple[dict[str, Check], dict[str, list[str]]]:
-        # Resolved at the first call: an annotation may name what its module defines further down.
+        # Resolved at the first call: an annotation may name something that its module defines further down.
         hints = typing.get_type_hints(function, include_extras=True)
         taken = {p.name: hints[p.name] for p in parameters if p.name in hints}
         axes = {name: axes for name, hint in taken.items() if (axes := _axes_of(hint)) is not None}
@@ -115,7 +115,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         known, axes = checks()
-        # ``Signature.bind`` would take longer than most checks; what it refuses, the function refuses too.
+        # ``Signature.bind`` would take longer than most checks, and the function refuses the same calls.
         positional: Any = list(args)
         for name, value in (*zip(by_position, args, strict=False), *kwargs.items()):
             refuse_masks(name, value)
@@ -137,7 +137,7 @@ def checked_fields(cls: type[R]) -> type[R]:
 
 
 def refuse_masks(argument: str, value: object) -> None:
-    """Refuse an array that has masked entries: what is below the mask would count."""
+    """Refuse an array that has masked entries: the values under the mask would count."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         remedy = "drop them, or fill them with numbers: array.compressed(), array.filled(0)"
         raise InputError(argument, value, "has masked entries", remedy)
@@ -157,12 +157,12 @@ def as_integer(argument: str, value: object) -> int:
 
 
 def scalar(value: Any) -> Any:
-    """Return the number in a tensor or an array without axes; anything else as it is."""
+    """Return the number in a tensor or an array without axes, and anything else unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
-    """Return tokens as a vector, or refuse none at all and one outside 0..vocab_size−1."""
+    """Return tokens as a vector; refuse an empty list, and a token outside 0..vocab_size−1."""
     array = np.atleast_1d(np.asarray(tokens))
     if array.ndim != 1 or array.size == 0:
         raise InputError(argument, tokens, "not a list of tokens", "give one token or more in a plain list")
@@ -184,7 +184,7 @@ def _axes_of(hint: Any) -> list[str] | None:
 
 
 def _hold_to_axes(axes: dict[str, list[str]], given: dict[str, Any]) -> None:
-    """Refuse an array whose axes do not fit its annotation, or those of the arguments before it."""
+    """Refuse an array whose axes do not fit its annotation or the arguments before it."""
     sizes: dict[str, int] = {}
     for argument, names in axes.items():
         if given.get(argument) is None:
@@ -218,7 +218,7 @@ def _check_of(hint: Any) -> Check:
         return Entries(integers=all("int" in dtype for dtype in hint.dtypes))
     if origin is Annotated:
         added = [check for check in members[1:] if callable(check)]
-        # Entries that an annotation names stand in place of those that all arrays have to hold.
+        # ``Entries`` in an annotation replaces the check of entries that all arrays have.
         of_type = [] if any(isinstance(check, Entries) for check in added) else [_check_of(members[0])]
         return functools.partial(_all, [*of_type, *added])
     if origin in (Union, types.UnionType):
@@ -244,7 +244,7 @@ def _all(checks: list[Check], argument: str, value: Any) -> Any:
 
 
 def _any(checks: list[Check], argument: str, value: Any) -> Any:
-    """Return what the first check that allows the value makes of it, or refuse it as the first check does."""
+    """Return the result of the first check that accepts the value, or refuse it as the first check does."""
     refusals = []
     for check in checks:
         try:
@@ -255,7 +255,7 @@ def _any(checks: list[Check], argument: str, value: Any) -> Any:
 
 
 def _one_of(choices: tuple[Any, ...], argument: str, value: Any) -> Any:
-    kind = str if isinstance(value, str) else type(value)  # NumPy has a text of its own.
+    kind = str if isinstance(value, str) else type(value)  # NumPy has a str type of its own.
     if not any(kind is type(choice) and value == choice for choice in choices):
         raise InputError(argument, value, "unknown", f"choose one of {', '.join(map(str, choices))}")
     return value
@@ -274,7 +274,7 @@ def _each(check: Check, argument: str, value: Any) -> Any:
     items = list(itertools.islice(value, MOST_ITEMS + 1))
     if len(items) > MOST_ITEMS:
         raise InputError(argument, value, "too many items", f"give at most {MOST_ITEMS}")
-    # The function gets what was read: an iterator can be read only once, and an array has no truth value.
+    # The function gets the items read: an iterator can be read only once, and an array has no truth value.
     read = [check(argument, item) for item in items]
     if isinstance(value, Sequence) and all(map(operator.is_, items, read)):
         return value

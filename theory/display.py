@@ -1,4 +1,4 @@
-"""Tables that a notebook or print shows."""
+"""Tables for notebooks and for print."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MOST_ROWS = 12
 
 
 class Shown:
-    """A result that shows a title and a table: in one line among others, printed, and in a notebook.
+    """A result shown as a title and a table, printed or in a notebook, and as the title alone in a repr.
 
-    A class says by ``_shown`` what it is. A dataclass needs ``repr=False`` besides, or it gets a ``__repr__``
-    of its own, with every array in it.
+    A class defines ``_shown``. A dataclass also needs ``repr=False``: otherwise it gets a ``__repr__`` of its
+    own, with every array in it.
     """
 
     def _shown(self) -> tuple[str, Sequence[object], Iterable[Sequence[object]]]:
@@ -35,7 +35,7 @@ def _as_text(cells: Iterable[object]) -> list[str]:
 
 
 def spread(n: int, most: int = _MOST_ROWS) -> list[int]:
-    """Return the rows of a table of many lines that are shown: all of few, else evenly, with both ends."""
+    """Return the indices of the rows to show: all if they are few, else evenly spaced, with both ends."""
     if n <= most:
         return list(range(n))
     return [round(i * (n - 1) / (most - 1)) for i in range(most)]
@@ -58,7 +58,7 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return integers in a few words: 1..10 where they are consecutive, else the first and how many."""
+    """Return integers as short text: 1..10 if they are consecutive; if many, the first and the number."""
     listed = sorted(numbers)
     if len(listed) == listed[-1] - listed[0] + 1 and len(listed) > 2:
         return f"{listed[0]}..{listed[-1]}"

@@ -1,4 +1,4 @@
-"""The one way in which this project refuses bad input, and whatever does not fit into memory."""
+"""The one way in which this project refuses bad input, and work that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _LONGEST = 200
-"""Characters of a value that a message shows."""
+"""The most characters of a value that a message shows."""
 
 
 class InputError(ValueError):
@@ -27,8 +27,8 @@ class InputError(ValueError):
         super().__init__(argument, value, problem, remedy)
 
     def __str__(self) -> str:
-        """Return the message; writing a value out can take long, and errors that are caught show none."""
-        # A command or option at the end is copied, and would be copied with the full stop.
+        """Return the message, written only when shown: writing a value out can take long."""
+        # A command or option at the end is there to be copied, and a full stop would be copied with it.
         stop = "" if re.search(r": (anchorflow|pip|dask|--\w+) [^;]*$", self.remedy) else "."
         return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}{stop}"
 
@@ -51,7 +51,7 @@ def in_file(path: object) -> Iterator[None]:
 
 @contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
-    """Refuse by other names, as those of a command's options, the arguments that are refused in the block."""
+    """Give arguments that are refused inside the block other names, such as those of a command's options."""
     try:
         yield
     except InputError as error:
@@ -69,7 +69,7 @@ def shown(value: object) -> str:
     try:
         text = " ".join(repr(value).split())
     except Exception:
-        # Python writes out no integer of thousands of digits, and a foreign object may have no repr.
+        # Python refuses to write out an integer of thousands of digits, and a foreign repr may fail.
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
@@ -83,7 +83,7 @@ def unknown_name(
 ) -> InputError:
     """Return the refusal of a name that is not one of ``known``, with the nearest that is.
 
-    ``what`` is named, such as "command" or "key"; it is the argument's name too unless ``argument`` is given.
+    ``what`` says what is named, such as "command" or "key"; it is the default of ``argument``.
     """
     known = sorted(known)
     near = nearest(name, known)
@@ -92,12 +92,12 @@ def unknown_name(
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> InputError:
-    """Return the refusal of a key of a table that is not known, with the nearest one that is."""
+    """Return the refusal of an unknown key of a table, with the nearest known one."""
     return unknown_name("key", key, known, where)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like the given one, if any is like it."""
+    """Return the known name that is most similar to the given one, or None if none is similar."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
@@ -131,7 +131,7 @@ def check_memory(argument: str, value: object, n_bytes: int, what: str, remedy: 
     """Refuse ``what``, the subject of the sentence, if it needs more memory than this machine has."""
     there = machine_memory()
     if n_bytes > there:
-        # An estimate of hundreds of digits is not a float.
+        # An estimate of hundreds of digits does not fit into a float.
         needed = f"{n_bytes / 2**30:.3g} GiB" if n_bytes < 2**80 else "more than a billion GiB"
         problem = f"{what} needs about {needed} of memory and this machine has {there / 2**30:.3g} GiB"
         raise InputError(argument, value, problem, remedy)

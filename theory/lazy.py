@@ -10,7 +10,7 @@ from typing import Any
 
 
 def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``: what it imports for type checkers.
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``, from its imports for type checkers.
 
     ``package`` and ``file`` are ``__name__`` and ``__file__`` of a package that lists its public names once,
     as ``from package.module import name as name`` under ``if TYPE_CHECKING``.

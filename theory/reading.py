@@ -1,4 +1,4 @@
-"""Paths as people give them, and files of plain data: a pipe or a gigabyte is refused, never waited for."""
+"""Paths as users give them, and files of plain data: a pipe or a huge file is refused, never waited for."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def as_path(argument: str, value: PathLike) -> Path:
 
 
 def normalized(path: Path) -> Path:
-    """Return a path from the root, without . and .. in it."""
+    """Return the absolute path, without . and .. in it."""
     return Path(os.path.normpath(path.absolute()))
 
 
 def is_folder(path: PathLike) -> bool:
-    """Return whether there is a folder of that name; a name that no system allows names none."""
+    """Return whether there is a folder of that name; False if no system allows the name."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -41,7 +41,7 @@ def is_folder(path: PathLike) -> bool:
 
 
 def is_file(path: PathLike) -> bool:
-    """Return whether there is a file of that name; a name that no system allows names none."""
+    """Return whether there is a file of that name; False if no system allows the name."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -55,9 +55,9 @@ def paths_of(values: PathLike | Iterable[PathLike]) -> list[Path]:
 
 
 LARGEST_FILE = 16 * 2**20
-"""Bytes of a file of plain data: thousands of times what the longest of ours needs."""
+"""The most bytes in a file of plain data: thousands of times as many as in the longest of ours."""
 DEEPEST = 50
-"""Tables within tables, or lists within lists."""
+"""The most levels of tables within tables, or lists within lists."""
 
 
 def load_toml(path: Path) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file; errors are those of ``load_toml``."""
+    """Read a JSON file; errors are as in ``load_toml``."""
     return _parsed("file", str(path), read_text(path), json.loads, "JSON")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Read TOML text; errors are those of ``load_toml``."""
+    """Read TOML text; errors are as in ``load_toml``."""
     return cast("dict[str, Any]", _parsed("TOML", text, text, tomllib.loads, "TOML"))
 
 
@@ -89,7 +89,7 @@ def read_text(path: Path) -> str:
     if len(content) > LARGEST_FILE:
         raise _refused(path, f"larger than {LARGEST_FILE // 2**20} MiB", "give a file of settings")
     try:
-        return content.decode("utf-8-sig")  # Some editors write a mark before the text.
+        return content.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError as error:
         raise _refused(
             path, f"not text in UTF-8 ({error.reason} at byte {error.start})", "save it as UTF-8"
@@ -98,9 +98,9 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def open_regular(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; what goes wrong with it inside the block is refused by its name."""
+    """Open a regular file for reading; errors inside the block become an ``InputError`` that names it."""
     try:
-        # Without O_NONBLOCK a pipe is waited for before anything can be asked of it.
+        # Without O_NONBLOCK, opening a pipe waits for a writer before the file can be examined.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -124,7 +124,7 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
     except RecursionError:
         raise too_deep from None
     except ValueError as error:
-        # Syntax errors of both languages, and integers of more digits than Python reads.
+        # Syntax errors in either language, and integers of more digits than Python reads.
         remedy = _remedy(text, str(error)) or f"correct the {language}"
         raise InputError(argument, value, f"not valid {language}: {error}", remedy) from None
     level, depth = [data], 0
@@ -137,7 +137,7 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
 
 
 def _remedy(text: str, problem: str) -> str | None:
-    """Return the remedy for the commonest errors in a task file: single brackets, an expression unquoted."""
+    """Return the remedy for the commonest errors in a task file: single brackets, an unquoted expression."""
     if "('mappings',) twice" in problem:
         return "write [[mappings]] before each of them"
     place = re.search(r"line (\d+)", problem)

@@ -11,7 +11,7 @@ full-batch gradient descent of rate η from zero. After s steps
 - :math:`V_l = \binom{s}{2}\eta^2\, \bar\Phi^\top C^\top + O(s^3\eta^3)`,
 - :math:`W_l = (3\binom{s}{4} + 2\binom{s}{3})\eta^4\, Q + O(s^5\eta^5)`, and p_l likewise with Δ,
 
-alike in every layer. Q and Δ are derived here. The gain of position k from looking at position m is
+the same in every layer. Q and Δ are derived here. The gain of position k from looking at position m is
 :math:`q_{km} = x_m \bar\Phi^\top C^\top C y_k^\top`, its mean over m ≤ k is :math:`\bar q_k`, and the slope
 of a softmax at uniform attention gives
 
@@ -19,7 +19,7 @@ of a softmax at uniform attention gives
     Q = E_k \tfrac1k \sum_{m \le k} (q_{km} - \bar q_k)\, x_k^\top x_m, \qquad
     \Delta_r = E_k \tfrac1k (q_{k,k-r} - \bar q_k)\, 1[r < k].
 
-The sum over steps of :math:`s' \binom{s'}{2}`, the sizes that W_O and V_l have by then, is the coefficient.
+The coefficient is the sum over steps of :math:`s' \binom{s'}{2}`, from the sizes of W_O and V_l by then.
 """
 
 from __future__ import annotations

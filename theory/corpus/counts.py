@@ -1,4 +1,4 @@
-r"""How often each token follows each other one: everything the leading order needs of a corpus.
+r"""How often one token follows another: all that the leading order needs from a corpus.
 
 With n pairs of a token and the one that follows it in the same sequence, r_s is the share of s among first
 tokens, P^s the distribution of the token after s, and C has the rows :math:`r_s (P^s - u)`. It is the matrix
@@ -20,7 +20,7 @@ from theory.corpus.sequences import NO_PAIRS, read_blocks
 from theory.errors import InputError, check_memory
 
 _BLOCK = 2**21
-"""Tokens that are counted at once, at least."""
+"""The fewest tokens that are counted at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class CorpusCounts:
     unigrams : ndarray of int64, shape (V,)
         How often each token occurs, the last one of a sequence included.
     n_sequences : int
-        The sequences that hold a token.
+        The number of sequences that hold a token.
     """
 
     pairs: sparse.csr_array
@@ -85,7 +85,7 @@ class CorpusCounts:
 
     @checked
     def label_distribution(self, token: int) -> Float64[FloatArray, " V"]:
-        """Return P^s, shape (V,), of a token that another one follows."""
+        """Return P^s, shape (V,), for a token that another one follows."""
         (s,) = check_tokens("token", token, self.vocab_size)
         if not self.inputs[s]:
             problem = "no token follows it"
@@ -105,7 +105,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
         V; tokens are 0..V−1.
     """
     check_memory("vocab_size", vocab_size, 32 * vocab_size, "counting", "give a smaller vocabulary")
-    # Each entry has less than half the pairs of the one before: together they hold at most twice the whole's.
+    # Each entry has less than half the pairs of the one before: together they hold at most twice all pairs.
     held: list[sparse.csr_array] = []
     unigrams, n_sequences = np.zeros(vocab_size, np.int64), 0
     for block in read_blocks(sequences, vocab_size, _BLOCK):
@@ -127,7 +127,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
 def pair_counts(
     tokens: Integer[ArrayLike, " n *L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> CorpusCounts:
-    """Count given pairs, for a labelled task in place of a corpus.
+    """Count given pairs, for a labelled task instead of a corpus.
 
     Parameters
     ----------

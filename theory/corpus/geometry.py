@@ -4,19 +4,19 @@ At vanishing initial scale and p ≈ u, the drive of token s's embedding is a ro
 tokens share; if that matrix is random and isotropic, cosines and relative lengths of the embeddings'
 displacements are those of the rows:
 
-- ``bigram``: C_s = r_s (P^s − u). One layer without attention, or attention that adds nothing yet; untied
+- ``bigram``: C_s = r_s (P^s − u): one layer without attention, or whose attention adds nothing yet; untied
   read-out (eq. 5).
-- ``marginal``: r_s (P^s − P̄), P̄ the distribution of all next tokens: after the common part of the labels is
+- ``marginal``: r_s (P^s − P̄), P̄ the distribution of all next tokens: once the common part of the labels is
   fitted.
 - ``tied``: row s of C + Cᵀ. With W_U = W_Eᵀ, dW_E/dt = (C + Cᵀ) W_E at leading order, which is linear.
 - ``readout``: column s of C: the drive of the token's read-out vector, and the part that the read-out adds to
-  a tied embedding. A rare token's column is nearly −r/V, the same for all of them.
+  a tied embedding. A rare token's column is nearly −r/V, which is the same for all.
 - ``context``: row s of E cᵀ(y − u), c the average of the tokens so far: the part of the drive that comes
   through averaged attention (Φ̄ᵀ, Lemma 1), in place of the token's own residual.
 
-All are sums over documents, and all rows are taken without the part of their inner products that a document's
-products with itself make (``theory.corpus.moments``). Standard errors are those of the jackknife over 20 sets
-of documents, which are taken as independent.
+All are sums over documents, and the inner products of rows leave out each document's products with itself
+(``theory.corpus.moments``). Standard errors come from the jackknife over 20 sets of documents, taken as
+independent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from theory.shapes.cosines import off_diagonal
 CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
 PREDICTORS: tuple[CorpusPredictor, ...] = get_args(CorpusPredictor)
 FEWEST_DOCUMENTS = 2 * N_BLOCKS
-"""Documents that a standard error needs."""
+"""The fewest documents that a standard error needs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +52,7 @@ class CorpusGeometry(Shown):
     predictor : str
     cosine : SampledValue of shape (n, n)
         NaN where a token occurs in fewer than two documents, or no signal is left above the noise. Estimates
-        beyond ±1 are cut to ±1, but not their standard errors.
+        beyond ±1 are clipped to ±1; their standard errors are computed before clipping.
     mean_cosine : SampledValue of shape ()
         The mean over all pairs of different tokens whose cosine is defined; its error is as above.
     growth : SampledValue of shape (n,)
@@ -74,17 +74,17 @@ class CorpusGeometry(Shown):
         r"""The time in which each embedding moves by its initial norm, shape (n,).
 
         With :math:`w_s(t) = w_s(0) + t D_s W`, W isotropic and :math:`|w_s(0)|` equal for all tokens, that
-        time is proportional to 1/‖D_s‖; the unit is the time of the first to depart.
+        time is proportional to 1/‖D_s‖; the unit is the time of the first token to depart.
         """
         return _inverse(np.nanmax(self.growth.value, initial=0.0), self.growth.value)
 
     @cached_property
     def distinct(self) -> FloatArray:
-        r"""When the corpus, not the initial draw, sets the difference of two embeddings, shape (n, n).
+        r"""The time from which the corpus, not the initial draw, separates two embeddings, shape (n, n).
 
-        The difference starts with length :math:`\sqrt 2 |w_s(0)|` and the corpus adds :math:`t |D_s - D_t|`:
-        the time at which both are equal, in the unit of ``departs``. Infinite where ‖D_s − D_t‖² lies within
-        two standard errors of 0; NaN on the diagonal.
+        The difference of two embeddings has length :math:`\sqrt 2 |w_s(0)|` at the start, and the corpus adds
+        :math:`t |D_s - D_t|`: the time at which both are equal, in the unit of ``departs``. Infinite where
+        ‖D_s − D_t‖² lies within two standard errors of 0; NaN on the diagonal.
         """
         squares, error = self.apart.value, self.apart.standard_error
         sure = np.where(squares > 2 * error, np.sqrt(np.maximum(squares, 0.0)), 0.0)
@@ -165,7 +165,7 @@ def nearest_tokens(
     """Return the geometry of a token and the n candidates of the largest predicted cosine with it.
 
     Two passes over the corpus: the first ranks the candidates, the second computes the errors of those kept.
-    The largest of many uncertain cosines are on average larger than they would be in another corpus like it.
+    The largest of many uncertain cosines are on average larger than the same ones in another, similar corpus.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def nearest_tokens(
     (wanted,) = check_tokens("token", token, vocab_size)
     others = np.setdiff1d(check_tokens("candidates", candidates, vocab_size), [wanted])
     if not others.size:
-        raise InputError("candidates", np.size(candidates), "none besides the token itself", "give more")
+        raise InputError("candidates", np.size(candidates), "none but the token itself", "give more")
     tokens = np.concatenate([[wanted], others])
     (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
@@ -200,7 +200,7 @@ def nearest_tokens(
 def _products(
     sequences: Any, vocab_size: int, tokens: Tokens, predictor: CorpusPredictor, n_parts: int, argument: str
 ) -> list[InnerProducts]:
-    """Return inner products of the tokens' rows, and of the reference's, which is last."""
+    """Return inner products of the tokens' rows and of the reference row, which is last."""
     if len(np.unique(tokens)) < len(tokens):
         raise InputError("tokens", tokens.tolist(), "repeats a token", "name each once")
     n = len(tokens) + 1
@@ -238,7 +238,7 @@ def _pair_entries(
 ) -> Entries:
     """Return each pair as an entry of the rows of its tokens, and of the reference row, which is last.
 
-    A token's row counts the labels behind it, or as a read-out the inputs before it, or both if it is tied.
+    A token's row counts the labels after it, under ``readout`` the inputs before it, under ``tied`` both.
     """
     inputs, labels = block.inputs, block.labels
     first = block.sequence_of_pair * vocab_size
@@ -254,7 +254,7 @@ def _pair_entries(
 
 
 def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
-    """Return the share of each token in each averaged context, at the entry of the label behind it."""
+    """Return the share of each token in each averaged context, at the entry of the label after it."""
     first = block.sequence_of_pair * vocab_size
     places, labels = np.unique(first + block.labels, return_inverse=True)
     sums = np.zeros((len(places), n))
@@ -270,10 +270,10 @@ def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> E
 def _geometry(
     predictor: CorpusPredictor, sums: InnerProducts, tokens: Tokens
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Return cosines (not cut to ±1), lengths and squared distances of the rows.
+    r"""Return cosines (not clipped), lengths and squared distances of the rows.
 
     A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
-    All of p_s, u and the reference p̄ sum to 1, so that every inner product with u is 1/V.
+    As p_s, u and the reference p̄ all sum to 1, every inner product with u is 1/V.
     """
     inner, mass, n_pairs, V = sums.inner, sums.mass[:-1], sums.mass[-1], len(sums.last)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,13 +1,13 @@
 r"""Inner products of token statistics, without the part that a token's own sampling adds.
 
-A document d has for every token s a row :math:`a_{s,d} \ge 0` of counts over the vocabulary, of sum
+A document d has for every token s a row :math:`a_{s,d} \ge 0` of counts over the vocabulary, with sum
 :math:`m_{s,d}`. The row of the corpus is :math:`p_s = \sum_d a_{s,d} / \sum_d m_{s,d}`, and
 
 .. math:: K_{st} = \frac{\sum_{d \ne d'} a_{s,d} \cdot a_{t,d'}}{\sum_{d \ne d'} m_{s,d} m_{t,d'}}
 
-leaves out the products within a document. Documents are taken as independent draws; then K has no bias at
-fixed m, where :math:`p_s \cdot p_t` has one, positive on the diagonal: cosines would come out too small. With
-one occurrence to a document this is the :math:`(n\|\hat p\|^2 - 1)/(n - 1)` of ``theory.sample_labels``.
+leaves out the products within a document. If documents are independent draws, K has no bias at fixed m;
+:math:`p_s \cdot p_t` has one, positive on the diagonal, which makes cosines too small. With one occurrence
+per document, K is the :math:`(n\|\hat p\|^2 - 1)/(n - 1)` of ``theory.sample_labels``.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from theory.arrays import FloatArray
 from theory.corpus.sequences import Block, Sequences, Tokens, read_blocks
 
 _TOKENS = 2**14
-"""Tokens of documents that are counted at once."""
+"""About how many tokens are counted at once."""
 Entries = tuple[Tokens, Tokens, FloatArray]
-"""Of some values the pair of document and vocabulary entry, as one number; the row s; and the value."""
+"""For some values: document and vocabulary entry, as one number; the row s; and the value itself."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ def document_moments(
 ) -> list[Part]:
     """Return the sums for n rows over n_parts sets of documents: document i is in the set i mod n_parts.
 
-    ``entries_of`` makes of a block of documents its entries, documents counted within the block.
+    ``entries_of`` returns the entries of a block of documents, which are numbered within the block.
     """
     parts = [Part.empty(n, vocab_size) for _ in range(n_parts)]
     for number, block in _dealt(sequences, vocab_size, n_parts):
@@ -86,13 +86,13 @@ def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tupl
 class InnerProducts:
     """K of some documents."""
 
-    inner: FloatArray  # (n, n): K; NaN for a pair of which fewer than two documents tell
+    inner: FloatArray  # (n, n): K; NaN for a pair whose tokens occur in fewer than two documents
     mass: FloatArray  # (n,): Σ_d m_{s,d}
     last: FloatArray  # (V,): Σ_d a_{s,d} of the last row
 
 
 def inner_products(parts: list[Part]) -> list[InnerProducts]:
-    """Return K of all documents, then, of several parts, K without each of them in turn."""
+    """Return K of all documents and then, if there are several parts, K without each of them in turn."""
     rows = sum((part.rows for part in parts[1:]), start=parts[0].rows)
     mass, within, mass_within = (
         np.sum([getattr(part, name) for part in parts], axis=0) for name in ("mass", "within", "mass_within")
@@ -111,7 +111,7 @@ def inner_products(parts: list[Part]) -> list[InnerProducts]:
 def _ratio(products: FloatArray, mass: FloatArray, mass_within: FloatArray) -> FloatArray:
     squares = np.outer(mass, mass)
     pairs = squares - mass_within
-    # The masses of a context are sums of fractions: what rounding leaves of them is not a pair of documents.
+    # A context's masses are sums of fractions, whose rounding errors must not count as pairs of documents.
     enough = pairs > 1e-9 * squares
     return np.where(enough, products / np.where(enough, pairs, 1.0), np.nan)
 

@@ -1,11 +1,11 @@
-r"""The matrices of a corpus as operators: products with a few vectors, whatever the vocabulary.
+r"""The matrices of a corpus as operators: products with a few vectors, for any vocabulary.
 
 C comes from the counts. The context map needs a pass over the sequences for every product: with
 :math:`c_k = \frac1k \sum_{m \le k} e_{x_m}`, what averaged attention sees at position k of a sequence,
 
 .. math:: \Phi_{ij} = E\, 1[x_{k+1} = i]\, c_{k,j}
 
-over all positions that have a next token, each as heavy as any other.
+averaged over all positions that have a next token, with equal weights.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, check_re
 from theory.errors import InputError
 
 LARGEST_MATRIX = 4096
-"""The largest vocabulary of which a dense matrix is made: 128 MiB."""
+"""The largest vocabulary for a dense matrix: 128 MiB."""
 _BLOCK = 2**16
 _ENTRIES = 2**22
-"""Numbers that a pass holds at once for each of its arrays, as long as a sequence is shorter."""
+"""The most numbers that a pass holds at once in each of its arrays, unless one sequence is longer."""
 Labelled = tuple[Tokens, FloatArray]
 """A token for each row of an array."""
 
@@ -48,7 +48,7 @@ def bigram_operator(counts: CorpusCounts) -> LinearOperator:
 def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     """Return the context map Φ̄ of Im et al., shape (V, V): Φ with its columns centred.
 
-    Under averaged attention its transpose stands for C: row s is E c_{k,s} (y_k − u).
+    Under averaged attention its transpose replaces C: row s is E c_{k,s} (y_k − u).
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def top_singular(
     smaller = min(operator.shape)
     if n >= smaller:
         raise InputError("n", n, f"an operator of shape {operator.shape}", f"give 1 to {smaller - 1}")
-    # A fixed first vector, so that results repeat.
+    # A fixed start vector makes results reproducible.
     first = np.random.default_rng(0).standard_normal(max(operator.shape))
-    if not operator.matvec(first[: operator.shape[1]]).any():  # zero, of which ARPACK has nothing to follow
+    if not operator.matvec(first[: operator.shape[1]]).any():  # ARPACK fails on a zero matrix
         return np.eye(operator.shape[0], n), np.zeros(n), np.eye(n, operator.shape[1])
     left, values, right = svds(operator, k=n, v0=first[:smaller])
     order = np.argsort(values)[::-1]
@@ -111,7 +111,7 @@ class _Passes:
             raise InputError("sequences", "empty", *NO_PAIRS)
 
     def sum(self, vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
-        """Return the rows of ``part`` summed by token, over n; shape (V, k), a few columns at a time."""
+        """Return ``part``'s rows summed by token and divided by n, shape (V, k); a few columns at a time."""
         total = np.zeros((self.vocab_size, vectors.shape[1]))
         for block in read_blocks(self.sequences, self.vocab_size, _BLOCK):
             width = max(1, _ENTRIES // max(len(block.tokens), 1))

@@ -1,4 +1,4 @@
-"""The rows that the counts of a corpus predict for embeddings: sparse ones less multiples of dense ones."""
+"""The rows that a corpus's counts predict for embeddings: sparse rows minus multiples of dense ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PredictedRows:
         joint, r = counts.joint, counts.ratios
         if predictor == "marginal":
             return cls(joint[tokens], r[tokens, None], (counts.labels / counts.n_pairs)[None])
-        # C is the joint distribution less r_s u in row s; its transpose, less r/V in each row.
+        # C is the joint distribution minus r_s u in row s; Cᵀ is its transpose minus r/V in each row.
         uniform, column = np.full(counts.vocab_size, 1 / counts.vocab_size), r / counts.vocab_size
         share, ones = r[tokens, None], np.ones((len(tokens), 1))
         if predictor == "bigram":
@@ -92,17 +92,17 @@ def corpus_gram(
 def corpus_mean_cosine(
     counts: CorpusCounts, tokens: Integer[ArrayLike, " n"], predictor: CountPredictor = "bigram"
 ) -> float:
-    r"""Return the mean cosine of all pairs of some tokens, whose rows are those of ``corpus_gram``.
+    r"""Return the mean cosine of all pairs of some tokens, with rows as in ``corpus_gram``.
 
-    With unit rows x_s it is :math:`(|\sum_s x_s|^2 - n)/(n(n - 1))`, which needs no pair of tokens, so that
-    there may be any number of them.
+    With unit rows x_s it is :math:`(|\sum_s x_s|^2 - n)/(n(n - 1))`, which visits no pairs, so that
+    there may be any number of tokens.
 
     Parameters
     ----------
     counts, predictor
         As in ``corpus_gram``.
     tokens : array_like of int, shape (n,)
-        Those whose row is 0 are left out.
+        Tokens whose row is 0 are left out.
 
     Raises
     ------

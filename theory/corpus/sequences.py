@@ -1,4 +1,4 @@
-"""Token sequences as blocks of flat arrays, which every pass over a corpus reads, and controls for them."""
+"""Token sequences as blocks of flat arrays, which every pass over a corpus reads, and control corpora."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def read_blocks(sequences: Sequences, vocab_size: int, size: int) -> Iterator[Bl
             tokens = np.asarray(None)
         if tokens.ndim != 1 or (tokens.size and tokens.dtype.kind not in "iu"):
             raise InputError("sequences", sequence, "not a list of tokens", "give lists of whole numbers")
-        if tokens.size and tokens.dtype == np.uint64:  # whose common type with signed integers is a float
+        if tokens.size and tokens.dtype == np.uint64:  # its common type with signed integers is a float
             tokens = check_tokens("sequences", tokens, vocab_size)
         if tokens.size:
             held.append(tokens)
@@ -121,7 +121,7 @@ def check_repeatable(sequences: Sequences) -> None:
 
 
 def as_lists(sequences: Sequences, vocab_size: int) -> list[Tokens]:
-    """Return the sequences that hold a token as arrays, or refuse a corpus without any."""
+    """Return the sequences that are not empty as arrays, or refuse a corpus without any."""
     parts = [part for block in read_blocks(sequences, vocab_size, 2**20) for part in block.split()]
     if not parts:
         raise InputError("sequences", "empty", *NO_PAIRS)
@@ -134,7 +134,7 @@ def shuffled_tokens(
 ) -> list[Integer[Tokens, " _"]]:
     """Return the corpus with all its tokens shuffled.
 
-    Unigrams and the lengths of sequences stay as they are; what follows a token no longer depends on it.
+    Unigrams and the lengths of sequences stay the same; the next token no longer depends on the one before.
 
     Parameters
     ----------
@@ -150,10 +150,10 @@ def shuffled_tokens(
 def nearest_in_ratio(
     frequencies: npt.NDArray[Any], others: npt.NDArray[Any], tokens: npt.NDArray[np.int64], factor: float
 ) -> list[tuple[int, int]]:
-    """Return pairs of a token of one corpus and a token of another that are equally frequent.
+    """Return pairs of about equally frequent tokens, one from each of two corpora.
 
     Each token, the most frequent first, takes the token of the other corpus whose frequency is nearest in
-    ratio and not taken yet; a token without one within ``factor`` is left out. Frequencies have one unit.
+    ratio and not taken yet; a token without one within ``factor`` is left out. Frequencies share one unit.
     """
     free = np.flatnonzero(others > 0)
     pairs = []

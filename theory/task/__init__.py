@@ -1,1 +1,1 @@
-"""What a task is: tokens, mappings and their rules, held-out combinations, and all its sequences."""
+"""The task: tokens, mappings and their rules, held-out combinations, and all its sequences."""

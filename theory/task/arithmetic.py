@@ -1,7 +1,7 @@
-"""Label expressions: Python's parser gives a tree, and the parts that may occur have a value in each row.
+"""Label expressions: Python's parser builds a tree, and the parts that are allowed are evaluated row by row.
 
 Nothing is compiled or run. Values are int64 where they are short enough and Python's integers elsewhere, so
-that nothing wraps around. Reading an expression evaluates it on no row at all, which visits every part.
+that nothing wraps around. Parsing an expression also evaluates it on zero rows, which visits every part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_BITS = 4096
 """The longest integer that a part of an expression may reach."""
 ANCHOR = re.compile(r"a[1-9][0-9]{0,5}")
 _FITS = 2**62
-"""Numbers below this are kept in int64: no operation on two of them is begun that would leave it."""
+"""Numbers below this are kept in int64; an operation that might reach it is done in Python's integers."""
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -53,16 +53,16 @@ _GRAMMAR = "use integers, key, a1, a2, ..., total, + - * // % **, min, max, abs 
 
 
 def parse(text: str, table: dict[int, int]) -> ast.expr:
-    """Return an expression's tree, with columns that count in its text as Python would write it.
+    """Return an expression's tree, whose columns refer to the text as Python would write it.
 
-    The text has at most 1000 characters, as given and so written, and is nested at most 100 deep. A refusal
-    names the column, counted from 1, of the first part that may not occur. ``table`` is g.
+    The text has at most 1000 characters, both as given and as Python writes it, and is nested at most 100
+    deep. An error names the column, counted from 1, of the first part that is not allowed. ``table`` is g.
     """
     source = re.sub(r"\s", " ", re.sub("#.*", "", text)).strip()
     rows = _Rows(source, {}, table)
     _check_length(source)
     try:
-        # Python warns of text that it will one day refuse, such as "1if a1 < 2 else 3"; refused here.
+        # Text that Python warns it will one day refuse, such as "1if a1 < 2 else 3", is refused already.
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             root = ast.parse(source, mode="eval").body
@@ -78,7 +78,7 @@ def parse(text: str, table: dict[int, int]) -> ast.expr:
 
 
 def value_of(root: ast.expr, names: dict[str, Array], table: dict[int, int]) -> Array:
-    """Return the value of a tree of ``parse`` in every row, shape (n,): int64, or object for long numbers.
+    """Return the value of a tree from ``parse`` in every row, shape (n,): int64, or object for long numbers.
 
     ``names`` gives ``key`` and the other names in the expression, row by row.
     """
@@ -93,7 +93,7 @@ def _check_length(text: str) -> None:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The values of the names, row by row; no names while an expression is read."""
+    """The values of the names, row by row; no names while an expression is parsed."""
 
     text: str
     names: dict[str, Array]
@@ -108,7 +108,7 @@ class _Rows:
         return _Rows(self.text, names, self.table, self.depth)
 
     def inside(self, node: ast.expr) -> _Rows:
-        """Return the same rows for the parts of a part, or refuse to go deeper."""
+        """Return the same rows one level deeper, or refuse a part that is nested too deeply."""
         if self.depth >= MAX_DEPTH:
             raise self.error(node, f"nested deeper than {MAX_DEPTH}", "write it in fewer steps")
         return _Rows(self.text, self.names, self.table, self.depth + 1)
@@ -149,7 +149,7 @@ class _Rows:
         raise self.error(node, f"{type(node).__name__} is not part of the grammar")
 
     def condition(self, node: ast.expr) -> Mask:
-        """Return whether a part is true, row by row; as in Python, only parts that decide are evaluated."""
+        """Return whether a part is true, row by row; as in Python, parts that cannot matter are skipped."""
         inner = self.inside(node)
         match node:
             case ast.Compare(left=first, ops=ops, comparators=others):

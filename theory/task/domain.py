@@ -1,4 +1,4 @@
-r"""What a rule is applied to: keys and combinations of anchors, which of them count, and their totals."""
+r"""The domain of a rule: keys and combinations of anchors, how often each counts, and their totals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from theory.task.measure import Measure, total_of, uniform
 
 Combination = tuple[int, ...]
 Shifts = tuple[int, ...]
-"""What each anchor of a domain adds to a total T = Σ_j g(a_j): g of each, in order."""
+"""The shift g of each anchor of a domain, in order; a total is T = Σ_j g(a_j)."""
 MAX_ENTRIES = 10_000_000
 """The most pairs of key and anchor combination for which a rule is evaluated exhaustively."""
 _SAMPLE = 500
@@ -23,15 +23,15 @@ _SAMPLE = 500
 
 @dataclass(frozen=True)
 class Selection:
-    """Which sequences a label distribution is about.
+    """The sequences that a label distribution covers.
 
-    Every combination counts as often as it holds the ``anchor``; without one, once. With a ``slot`` only
-    those count, once, that hold the anchor at this index.
+    Every combination counts as often as it holds ``anchor``, or once if that is None. With a ``slot``, only
+    combinations that hold the anchor at this index count, each once.
     """
 
     anchor: int | None = None
     slot: int | None = None
-    key: int | None = None  # uniform without one
+    key: int | None = None  # uniform if None
     held_out: frozenset[Combination] = frozenset()  # these do not count
 
     def times(self, combination: Combination) -> int:
@@ -45,7 +45,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Domain:
-    """What a rule is applied to: every key with every combination of q of a mapping's anchors."""
+    """The domain of a rule: every key with every combination of q of a mapping's anchors."""
 
     name: str
     keys: tuple[int, ...]
@@ -76,7 +76,7 @@ class Domain:
         return np.asarray(np.array(self.anchors)[columns], dtype=np.int64)
 
     def indices(self, keys: IntArray, anchors: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the indices of keys (n,) and of combinations (n, q) of tokens."""
+        """Return the indices of keys (n,) and of combinations (n, q), both given as tokens."""
         digits = np.searchsorted(np.array(self.anchors), anchors)
         combination = np.zeros(len(keys), np.int64)
         for column in digits.T:
@@ -84,7 +84,7 @@ class Domain:
         return np.searchsorted(np.array(self.keys), keys), combination
 
     def sample(self) -> tuple[IntArray, IntArray]:
-        """Return the extreme keys and combinations, where labels are extreme, and random ones beside them."""
+        """Return the extreme keys and combinations, where labels are extreme, and some random ones."""
         rng = np.random.default_rng(0)
         keys, single = np.array(self.keys), np.array(self.anchors)
         ends = list(itertools.product((keys[0], keys[-1]), (single[0], single[-1])))
@@ -107,7 +107,7 @@ class Domain:
         return times
 
     def frequency(self, selection: Selection) -> Fraction:
-        """Return how often a combination counts on average, where none is held out: tables hold none out."""
+        """Return a combination's average count if none is held out (tables hold none out)."""
         if selection.anchor is None:
             return Fraction(1)
         return Fraction(1 if selection.slot is not None else self.n_anchors, len(self.anchors))
@@ -124,7 +124,7 @@ class Domain:
         return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None), exact)
 
     def mean_product(self, a: int, b: int) -> float:
-        """Return E[c_a c_b] over the combinations, c_a being how often one holds the anchor a."""
+        """Return E[c_a c_b] over the combinations, where c_a is the number of anchors a in one."""
         q, n = self.n_anchors, len(self.anchors)
         return float(Fraction(q * (q - 1), n**2) + (a == b) * Fraction(q, n))
 
@@ -160,7 +160,7 @@ def _total_distribution(
         distribution = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
     if not selection.held_out:
         return distribution
-    # Taken away from integer counts: nothing cancels even where almost every combination is held out.
+    # Subtracted from integer counts: no digits are lost even if almost every combination is held out.
     share = Fraction(1, len(anchors) ** q)
     shift_of = dict(zip(anchors, shifts, strict=True))
     weights = distribution.weights * (distribution.unit / share).numerator
@@ -173,5 +173,5 @@ def _total_distribution(
 
 
 def magnitude(count: int) -> str:
-    """Return an integer to three digits; it may be larger than any float."""
+    """Return an integer as text, to three digits; it may be larger than any float."""
     return f"{count:.3g}" if count < 10**300 else f"10^{int(count.bit_length() * 0.30103)}"

@@ -20,7 +20,7 @@ _MAX_NAME = 64
 
 @dataclass(frozen=True, init=False)
 class Mapping:
-    """One mapping of a task: which anchors call it, by which rule, and what is held out.
+    """One mapping of a task: its anchors, its rule and its held-out combinations.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Mapping:
     rule : Sum, Shift, Lookup, Window, Expression, Tabulated or callable
         How a label follows from key and anchors; a function (key, anchors) → label is a rule too.
     name : str, optional
-        What tables and figures call it; the rule's kind by default.
+        Its name in tables and figures; the rule's kind by default.
     held_out : iterable of tuple of int, optional
         Anchor combinations (the paper's set M) kept for the test set; deterministic rules only.
 
@@ -86,7 +86,7 @@ def distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
 
 
 def _checked_name(name: str) -> str:
-    """Return a mapping's name: it becomes part of file names and a key beside those of data sets."""
+    """Return a mapping's name, or refuse one that is a data set's or cannot be part of a file's name."""
     if name in RESERVED:
         raise InputError("name", name, "the name of a data set", f"avoid {', '.join(RESERVED)}")
     if len(name) > _MAX_NAME:

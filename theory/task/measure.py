@@ -84,7 +84,7 @@ def total_of(draws: int, single: Measure) -> Measure:
 
 
 def _exact_convolution(a: Array, b: Array) -> Array:
-    """Convolve by way of the differences of one factor, the one that has fewer of them."""
+    """Convolve using the differences of the factor that has fewer non-zero ones."""
     jumps_a, jumps_b = (np.diff(np.concatenate([[0], weights, [0]])) for weights in (a, b))
     if np.count_nonzero(jumps_a) < np.count_nonzero(jumps_b):
         a, jumps_b = b, jumps_a

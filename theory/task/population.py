@@ -20,7 +20,7 @@ _MAX_SEQUENCES = 5_000_000
 
 @dataclass(frozen=True, repr=False)
 class Population(Shown):
-    """Sequences of a task and where each came from, row for row.
+    """Sequences of a task and the origin of each, row by row.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Population(Shown):
 
 
 def population_size(task: Task) -> int:
-    """Return how many distinct (combination, key, position, noise) a task has."""
+    """Return how many distinct tuples (combination, key, position, noise) a task has."""
     per_combination = int(len(task.keys) ** (1 + task.n_noise)) * (task.length - task.n_anchors)
     return per_combination * sum(task.n_combinations(m) for m in task.mappings)
 
@@ -126,7 +126,7 @@ def labels_of(
     Raises
     ------
     InputError
-        If the population or the tables are another task's.
+        If the population or the tables belong to another task.
     """
     if not _is_of(task, population):
         shape = population.sequences.shape
@@ -150,9 +150,9 @@ def labels_of(
 
 
 def check_tables(task: Task, tables: Sequence[IntArray | None]) -> None:
-    """Refuse tables that are not the task's: one of shape (N_Z, N_A^q) for each table mapping, or None."""
+    """Refuse tables that do not fit the task: one of shape (N_Z, N_A^q) for each table mapping, or None."""
     if len(tables) != len(task.mappings):
-        remedy = "give those of draw_tables(task, rng)"
+        remedy = "give the result of draw_tables(task, rng)"
         raise InputError("tables", len(tables), "not one for each mapping", remedy)
     for mapping, table in zip(task.mappings, tables, strict=True):
         if table is None:
@@ -176,7 +176,7 @@ def _anchors(task: Task, mapping: IntArray, combination: IntArray) -> IntArray:
 
 
 def _is_of(task: Task, population: Population) -> bool:
-    """Return whether each sequence holds the key and the anchors that the population's indices say."""
+    """Return whether each sequence holds the key and the anchors that the population's indices name."""
     p = population
     n_combinations = np.array([task.n_combinations(m) for m in task.mappings])
     in_range = (

@@ -2,8 +2,8 @@ r"""How a label follows from a key and a combination of anchors.
 
 A rule is *deterministic* (the label follows from key and anchors, so it can be generalised) or a
 *table* (one label drawn for each key and combination and then fixed, so it has to be memorised).
-A new deterministic rule derives from ``Deterministic``, has a ``kind`` and needs ``evaluate`` alone: all
-else is then counted. Rules with more structure override what they can answer faster.
+A new deterministic rule derives from ``Deterministic``, sets ``kind`` and implements ``evaluate``: everything
+else is then counted. Rules with more structure override the methods that they can answer faster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from theory.task.domain import Domain, Selection
 from theory.task.measure import Measure
 
 RULES: dict[str, type[Rule]] = {}
-"""Every rule that a TOML file can name: a class with a ``kind`` enters itself."""
+"""Every rule that a TOML file can name: a class with a ``kind`` registers itself."""
 
 
 class Rule(ABC):
@@ -49,7 +49,7 @@ class Rule(ABC):
         return cls(**parameters)
 
     def parameters(self) -> dict[str, Any]:
-        """Return its parameters as a TOML file has them."""
+        """Return its parameters as they stand in a TOML file."""
         return {}
 
     def check(self, anchors: tuple[int, ...]) -> None:  # noqa: B027 (most rules fit all anchors)
@@ -87,11 +87,11 @@ class Rule(ABC):
     def draw_labels(
         self, domain: Domain, keys: IntArray, anchors: IntArray, rng: np.random.Generator
     ) -> IntArray:
-        """Return a label for each of keys (n,) with combinations (n, q), tables drawn anew for each row."""
+        """Return labels of keys (n,) with combinations (n, q); a table is drawn again for every row."""
 
 
 class Deterministic(Rule):
-    """A rule whose label follows from key and anchors; all else is counted from ``evaluate``."""
+    """A rule whose label follows from key and anchors; everything else is counted from ``evaluate``."""
 
     is_table: ClassVar[bool] = False
 
@@ -100,7 +100,7 @@ class Deterministic(Rule):
         return _labels(self, domain)
 
     def label_range(self, domain: Domain) -> range:
-        """Return the range of the labels; where they are too many to compute, the vocabulary."""
+        """Return the range of the labels, or the whole vocabulary if they are too many to compute."""
         if not domain.is_enumerable:
             self.draw_labels(domain, *domain.sample(), np.random.default_rng())
             return range(domain.vocab_size)
@@ -145,7 +145,7 @@ class Deterministic(Rule):
 
 
 def one_hot(labels: IntArray, size: int) -> FloatArray:
-    """Return one row of 0 and 1 for each label, in a last axis of this size."""
+    """Return a one-hot row of length ``size`` for each label, along a new last axis."""
     rows = np.zeros((*labels.shape, size))
     np.put_along_axis(rows, labels[..., None], 1.0, axis=-1)
     return rows

@@ -19,9 +19,9 @@ from theory.task.toml import dump_toml, mapping_to_dict, task_arguments, tokens_
 
 __all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
 MOST_ANCHORS = 100_000
-"""The most anchors in a sequence: beyond it even the number of combinations takes long to compute."""
+"""The most anchors in a sequence: beyond that, even the number of combinations takes long to compute."""
 MOST_TOKENS = 200_000
-"""Tokens in a sequence: the number of sequences has twice as many digits, and is counted exactly."""
+"""The most tokens in a sequence: the exact number of sequences has twice as many digits."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -118,7 +118,7 @@ class Task:
     @classmethod
     def from_toml(cls, source: PathLike) -> Task:
         """Read a task from a TOML file (a path, or a string that ends in ".toml") or from TOML text."""
-        # No line of TOML ends so outside of quotes.
+        # TOML text does not end in .toml: a closing quote would follow.
         if isinstance(source, str) and not (source.endswith(".toml") and "\n" not in source):
             return task_from_dict(parse_toml(source))
         path = as_path("source", source)
@@ -136,7 +136,7 @@ class Task:
         return html_table("Task", [], self._described())
 
     def _described(self) -> list[tuple[str, str]]:
-        """Return the name of each part of the task and a few words."""
+        """Return the name of each part of the task and a few words about it."""
         sizes = f"{self.length} with {self.n_anchors} anchors, {self.vocab_size} in the vocabulary"
         parts = [("keys", ranges(self.keys)), ("tokens", sizes)]
         for m in self.mappings:
@@ -149,7 +149,7 @@ class Task:
         return Domain(mapping.name, self.keys, mapping.anchors, self.n_anchors, self.vocab_size)
 
     def label_range(self, mapping: Mapping) -> range:
-        """Return the range that holds every label of ``mapping`` (labels inside may be unused)."""
+        """Return a range that holds every label of ``mapping``, though not all of it need occur."""
         return mapping.rule.label_range(self.domain(mapping))
 
     @functools.cached_property
@@ -180,7 +180,7 @@ class Task:
     def additive_anchors(self) -> tuple[int, ...]:
         """The anchors of mappings that add a shift for each anchor to the key, sorted.
 
-        Theorem 1 is about these alone, and eq. 14 about those that are added themselves.
+        Theorem 1 holds for these alone, and eq. 14 only for anchors that are their own shift.
         """
         return tuple(sorted(a for m in self.mappings if isinstance(m.rule, Additive) for a in m.anchors))
 
@@ -195,7 +195,7 @@ class Task:
         return self.length - self.n_anchors - 1
 
     def n_combinations(self, mapping: Mapping, *, held_out: bool = False) -> int:
-        """Return N_A^q, or fewer with the held-out combinations (the set M) removed."""
+        """Return N_A^q, less the held-out combinations (the set M) if ``held_out``."""
         return int(len(mapping.anchors) ** self.n_anchors) - held_out * len(mapping.held_out)
 
 
@@ -214,7 +214,7 @@ def task_to_dict(task: Task) -> dict[str, Any]:
 def _short_form(
     reasoning: Iterable[int] | None, memory: Iterable[int] | None, held_out: Iterable[Iterable[int]]
 ) -> tuple[Mapping, ...]:
-    """Return the paper's two mappings, whichever of them has anchors."""
+    """Return whichever of the paper's two mappings have anchors."""
     if reasoning is None:
         return () if memory is None else (Mapping(memory, Lookup(), "memory", held_out),)
     rule = Mapping(reasoning, Sum(), "reasoning", held_out)
@@ -222,7 +222,7 @@ def _short_form(
 
 
 def _check_lengths(n_anchors: int, length: int) -> None:
-    """Refuse a task without anchors, or one whose sequences do not hold key and anchors."""
+    """Refuse too few or too many anchors, and sequences too long, or too short for key and anchors."""
     if not 1 <= n_anchors <= MOST_ANCHORS:
         raise InputError("n_anchors", n_anchors, "not a number of anchors", f"give 1 to {MOST_ANCHORS}")
     if length < n_anchors + 1:
@@ -233,7 +233,7 @@ def _check_lengths(n_anchors: int, length: int) -> None:
 
 
 def _check_names(names: list[str]) -> None:
-    """Refuse no mapping at all, and names that stand for two mappings or for a data set of another."""
+    """Refuse a task without mappings, and a name that is also another mapping's or its data set's."""
     if not names:
         remedy = "give mappings, or reasoning or memory anchors"
         raise InputError("mappings", [], "the task has no mapping", remedy)

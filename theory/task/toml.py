@@ -1,4 +1,4 @@
-"""A task as TOML: read strictly, written so that reading gives an equal task back."""
+"""A task as TOML: read strictly, and written so that reading it back gives an equal task."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
-    """Return a mapping as plain data, as a [[mappings]] block holds it."""
+    """Return a mapping as plain data, in the form of a [[mappings]] block."""
     entry: dict[str, Any] = {
         "name": mapping.name,
         "anchors": tokens_to_toml(mapping.anchors),
@@ -80,9 +80,9 @@ def tokens_to_toml(tokens: tuple[int, ...]) -> str | list[int]:
 def _mapping(data: object) -> Mapping:
     if not isinstance(data, dict):
         raise InputError("mappings", data, "not a table", "write [[mappings]] blocks")
-    # An expression says that the rule is one.
+    # A label makes the rule an expression.
     data = {"rule": "expression"} | data if "label" in data else data
-    # Before a key is missed: it may be there, misspelt.
+    # Checked before missing keys are reported: the key may be there, misspelt.
     known = {*MAPPING_KEYS, *(key for rule in RULES.values() for key in rule.toml_keys)}
     for key in data:
         if key not in known and "rule" not in data:

@@ -1,4 +1,4 @@
-"""The rules that a mapping can have: every file in this folder is read, and its classes enter ``RULES``."""
+"""The rules that a mapping can have: importing the modules of this folder fills ``RULES``."""
 
 import importlib
 import pkgutil

@@ -42,7 +42,7 @@ class Additive(Deterministic):
         return range(domain.keys[0] + q * min(shifts), domain.keys[-1] + q * max(shifts) + 1)
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
-        """Convolve the distribution of the total shift with that of the key."""
+        """Convolve the distributions of the total shift and of the key."""
         totals = domain.total_distribution(self.shifts(domain), selection, exact)
         if selection.key is not None:
             return totals.moved(selection.key)
@@ -89,7 +89,7 @@ class Shift(Additive):
         return cls(integer_keys(parameters["table"]))
 
     def parameters(self) -> dict[str, Any]:
-        """Return the table, with strings for keys as TOML has them."""
+        """Return the table with its keys as strings, as TOML requires."""
         return {"table": string_keys(self.table)}
 
     def shift(self, anchor: int) -> int:
@@ -111,7 +111,7 @@ def shift_table(table: object) -> Table:
 
 
 def integer_keys(table: object) -> dict[int, int]:
-    """Return a TOML table with its keys as integers; "01", "+1" and " 1" are refused beside "1"."""
+    """Return a TOML table with its keys as integers; "1" is accepted, but not "01", "+1" or " 1"."""
     if not isinstance(table, dict):
         raise InputError("table", table, "not a shift table", "give { anchor = shift, ... }")
     for key in table:
@@ -121,5 +121,5 @@ def integer_keys(table: object) -> dict[int, int]:
 
 
 def string_keys(table: Table) -> dict[str, int]:
-    """Return a table as TOML has it; ``integer_keys`` reads it back."""
+    """Return a table with its keys as strings; ``integer_keys`` reads it back."""
     return {str(anchor): shift for anchor, shift in table}

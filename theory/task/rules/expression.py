@@ -26,8 +26,8 @@ class Expression(Deterministic):
     It may hold integers, ``key``, ``a1`` to ``aq`` (the anchors in their order), ``total`` (their sum),
     ``+ - * // % **``, parentheses, ``min``, ``max``, ``abs``, ``x if condition else y`` with comparisons,
     ``and``, ``or`` and ``not``, and ``g(x)``, which looks x up in ``table``. ``//`` and ``%`` round down as
-    in Python. The arithmetic is exact: nothing wraps around at 64 bits, and a number of more than 4096
-    bits on the way is refused. The text is parsed, never run.
+    in Python. The arithmetic is exact: nothing wraps around at 64 bits, and an intermediate result
+    of more than 4096 bits is refused. The text is parsed, never run.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Expression(Deterministic):
             raise InputError("label", text, "not an expression", "give text such as '(key + a1) % 97'")
         pairs = () if table is None else shift_table(table)
         root = parse(text, dict(pairs))
-        # Names of functions are names to the parser too.
+        # To the parser, functions' names are names too.
         names = (node.id for node in ast.walk(root) if isinstance(node, ast.Name))
         object.__setattr__(self, "text", ast.unparse(root))
         object.__setattr__(self, "table", pairs)
@@ -68,7 +68,7 @@ class Expression(Deterministic):
 
     @classmethod
     def from_toml(cls, parameters: dict[str, Any]) -> Expression:
-        """Build the rule from ``label`` and perhaps ``table``, whose keys are strings."""
+        """Build the rule from ``label`` and, if given, ``table``, whose keys are strings."""
         table = parameters.get("table")
         return cls(parameters["label"], None if table is None else integer_keys(table))
 
@@ -99,7 +99,7 @@ class Expression(Deterministic):
         return self._values({"key": keys} | dict(sorted(names.items())))
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
-        """Count labels; where the anchors enter through ``total`` alone, by way of its distribution."""
+        """Count labels; if the anchors enter through ``total`` alone, sum over its distribution instead."""
         width = domain.n_anchors * (domain.anchors[-1] - domain.anchors[0]) + 1
         if not self._names <= {"key", "total"} or len(domain.keys) * width > MAX_ENTRIES:
             return super().distribution(domain, selection, exact)

@@ -1,4 +1,4 @@
-r"""A rule that is a Python function, and the table of labels that a task keeps of it."""
+r"""A rule that is a Python function, and the table of labels that a task keeps in its place."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Tabulated(Deterministic):
 class Function(Deterministic, in_files=False):
     """The label is ``function(key, anchors)``, called with an integer and a tuple of q integers.
 
-    A task with at most 100 000 pairs of key and combination calls it for every one, twice, and keeps the
+    A task with at most 100 000 pairs of key and combination calls it twice for every pair and keeps the
     labels as ``Tabulated``; beyond that it is checked on a sample and cannot be written to a file.
 
     Parameters

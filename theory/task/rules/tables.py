@@ -18,7 +18,7 @@ _MAX_TABLE = 100_000_000
 
 
 class Table(Rule):
-    """A rule whose labels are drawn once and fixed for good."""
+    """A rule whose labels are drawn once and then stay fixed."""
 
     is_table: ClassVar[bool] = True
 
@@ -44,8 +44,8 @@ class Lookup(Table):
     Parameters
     ----------
     low, high : int, optional
-        The labels are drawn uniformly from {low, ..., high}, both included. Without them, from the
-        task's keys (Section 2.1); with them, one of the memory groups of Fig. 8.
+        The labels are drawn uniformly from {low, ..., high}, both included, as in a memory group of Fig. 8;
+        by default from the task's keys (Section 2.1).
     """
 
     low: int | None = None
@@ -73,7 +73,7 @@ class Lookup(Table):
         return range(labels[0], labels[-1] + 1)
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
-        """Return the uniform distribution on the labels, whatever key and anchors are."""
+        """Return the uniform distribution on the labels, for any key and anchors."""
         return uniform(self.labels(domain), exact).scaled(domain.frequency(selection))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
@@ -147,7 +147,7 @@ class Window(Table):
 def _spread(half_width: Measure) -> Measure:
     r"""Return the distribution of U, uniform on {−T, ..., T}, where T ≥ 0 has distribution ``half_width``.
 
-    The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: a sum from the right, nothing subtracted.
+    The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: summed from the right, with no subtraction.
     """
     low, weights = half_width.low, half_width.weights
     shares = np.zeros(low + len(weights), dtype=weights.dtype)
