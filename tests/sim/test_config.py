@@ -20,7 +20,6 @@ from sim.models.initial import tensor_specs
 from sim.training.schedule import learning_rate
 from theory import InputError, Task
 from theory.task.task import task_to_dict
-from theory.task.toml import dump_toml
 
 PAPER = Task.paper(length=3)
 TASK = {"n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": "1..3"}
@@ -28,7 +27,7 @@ TASK = {"n_anchors": 1, "length": 2, "vocab_size": 80, "memory_anchors": "1..3"}
 
 def test_a_configuration_takes_a_task_as_a_name_a_table_a_file_or_itself(tmp_path: Path) -> None:
     file = tmp_path / "task.toml"
-    file.write_text(dump_toml(task_to_dict(PAPER)))
+    file.write_text(PAPER.to_toml())
     configs = [RunConfig(task=task) for task in ("emb-mlp", task_to_dict(PAPER), str(file), file, PAPER)]
     assert [config.build_task() for config in configs] == [PAPER] * 5
     saved = configs[2].model_dump(mode="json")
@@ -52,7 +51,7 @@ def test_numbers_of_numpy_and_paths_are_those_of_a_file() -> None:
 
 def test_a_task_may_lie_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "task.toml").write_text(dump_toml(task_to_dict(PAPER)))
+    (tmp_path / "task.toml").write_text(PAPER.to_toml())
     (tmp_path / "run.toml").write_text('task = "~/task.toml"\n')
     for name in ("~/task.toml", "~/run.toml"):
         assert RunConfig(task=name).build_task() == PAPER

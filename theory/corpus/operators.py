@@ -114,7 +114,7 @@ class _Passes:
         """Return ``part``'s rows summed by token and divided by n, shape (V, k); a few columns at a time."""
         total = np.zeros((self.vocab_size, vectors.shape[1]))
         for block in read_blocks(self.sequences, self.vocab_size, _BLOCK):
-            width = max(1, _ENTRIES // max(len(block.tokens), 1))
+            width = max(1, _ENTRIES // len(block.tokens))
             for first in range(0, vectors.shape[1], width):
                 columns = slice(first, first + width)
                 tokens, rows = part(block, vectors[:, columns])

@@ -24,6 +24,7 @@ MAX_LENGTH = 1000
 MAX_DEPTH = 100
 MAX_BITS = 4096
 """The longest integer that a part of an expression may reach."""
+FUNCTIONS = frozenset({"min", "max", "abs", "g"})
 ANCHOR = re.compile(r"a[1-9][0-9]{0,5}")
 _FITS = 2**62
 """Numbers below this are kept in int64; an operation that might reach it is done in Python's integers."""
@@ -138,8 +139,8 @@ class _Rows:
             case ast.IfExp(test=test, body=body, orelse=otherwise):
                 taken = inner.condition(test)
                 one, other = inner.where(taken).number(body), inner.where(~taken).number(otherwise)
-                out = _filled(taken, one.astype(other.dtype) if other.dtype == object else one)
-                out[~taken] = other
+                out = np.zeros(len(taken), np.result_type(one, other))
+                out[taken], out[~taken] = one, other
                 return _narrow(out)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._called(node, name, [inner.number(argument) for argument in arguments])
@@ -183,7 +184,7 @@ class _Rows:
         return np.full(len(self), value, dtype=np.int64 if value < _FITS else object)
 
     def _called(self, node: ast.expr, name: str, values: list[Array]) -> Array:
-        if name not in ("min", "max", "abs", "g"):
+        if name not in FUNCTIONS:
             raise self.error(node, f"unknown function {name!r}", "the functions are min, max, abs, g")
         if not values or (len(values) > 1 and name in ("abs", "g")):
             wanted = "one argument" if name in ("abs", "g") else "at least one argument"

@@ -3,7 +3,6 @@ r"""The domain of a rule: keys and combinations of anchors, how often each count
 from __future__ import annotations
 
 import functools
-import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -87,10 +86,9 @@ class Domain:
         """Return the extreme keys and combinations, where labels are extreme, and some random ones."""
         rng = np.random.default_rng(0)
         keys, single = np.array(self.keys), np.array(self.anchors)
-        ends = list(itertools.product((keys[0], keys[-1]), (single[0], single[-1])))
-        corners = np.array([[anchor] * self.n_anchors for _, anchor in ends])
+        corners = np.repeat(single[[0, -1, 0, -1], None], self.n_anchors, axis=1)
         drawn = rng.choice(single, size=(_SAMPLE, self.n_anchors))
-        chosen = np.concatenate([np.array([key for key, _ in ends]), rng.choice(keys, size=_SAMPLE)])
+        chosen = np.concatenate([keys[[0, 0, -1, -1]], rng.choice(keys, size=_SAMPLE)])
         return chosen, np.concatenate([corners, drawn])
 
     def times(self, selection: Selection) -> IntArray:

@@ -92,7 +92,7 @@ def _checked_name(name: str) -> str:
     if len(name) > _MAX_NAME:
         problem = f"{len(name)} characters, and the limit is {_MAX_NAME}"
         raise InputError("name", name[:20] + "...", problem, "give a shorter name")
-    if name and not (name.strip(" .") == name and not set(name) & set("/\\")):
+    if name != name.strip(" .") or set(name) & set("/\\"):
         remedy = "leave out slashes, and dots or spaces at either end"
         raise InputError("name", name, "cannot be part of a file's name", remedy)
     return name

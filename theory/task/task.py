@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import tomli_w
+
 from theory.checked import checked
 from theory.display import html_table, ranges
 from theory.errors import InputError, in_file
@@ -15,7 +17,7 @@ from theory.task.domain import Combination, Domain
 from theory.task.mapping import Mapping, distinct_integers
 from theory.task.rules.additive import Additive, Sum
 from theory.task.rules.tables import Lookup
-from theory.task.toml import dump_toml, mapping_to_dict, task_arguments, tokens_to_toml
+from theory.task.toml import mapping_to_dict, task_arguments, tokens_to_toml
 
 __all__ = ["Combination", "Mapping", "Task", "task_from_dict", "task_to_dict"]
 MOST_ANCHORS = 100_000
@@ -127,7 +129,7 @@ class Task:
 
     def to_toml(self) -> str:
         """Return the task as TOML text; ``Task.from_toml`` gives an equal task back."""
-        return dump_toml(task_to_dict(self))
+        return tomli_w.dumps(task_to_dict(self))
 
     def __repr__(self) -> str:
         return f"Task({'; '.join(f'{name}: {text}' for name, text in self._described())})"

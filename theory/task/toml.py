@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import tomli_w
-
 from theory.checked import MOST_ITEMS
 from theory.errors import InputError, unknown_key
 from theory.task.mapping import Mapping
@@ -17,11 +15,6 @@ _SHORT = ("reasoning_anchors", "memory_anchors")
 TASK_KEYS = ("keys", *_SCALARS, *_SHORT, "held_out", "mappings")
 MAPPING_KEYS = ("name", "anchors", "rule", "held_out")
 _RANGE = re.compile(r" *(-?[0-9]{1,18}) *\.\. *(-?[0-9]{1,18}) *")
-
-
-def dump_toml(data: dict[str, Any]) -> str:
-    """Return plain data as TOML text."""
-    return tomli_w.dumps(data)
 
 
 def task_arguments(data: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from theory.arrays import IntArray
 from theory.errors import InputError
-from theory.task.arithmetic import ANCHOR, parse, value_of
+from theory.task.arithmetic import ANCHOR, FUNCTIONS, parse, value_of
 from theory.task.domain import MAX_ENTRIES, Domain, Selection
 from theory.task.measure import Measure
 from theory.task.rule import Deterministic
@@ -58,13 +58,11 @@ class Expression(Deterministic):
         pairs = () if table is None else shift_table(table)
         root = parse(text, dict(pairs))
         # To the parser, functions' names are names too.
-        names = (node.id for node in ast.walk(root) if isinstance(node, ast.Name))
+        names = frozenset(node.id for node in ast.walk(root) if isinstance(node, ast.Name)) - FUNCTIONS
         object.__setattr__(self, "text", ast.unparse(root))
         object.__setattr__(self, "table", pairs)
         object.__setattr__(self, "_root", root)
-        object.__setattr__(
-            self, "_names", frozenset(n for n in names if n in ("key", "total") or ANCHOR.fullmatch(n))
-        )
+        object.__setattr__(self, "_names", names)
 
     @classmethod
     def from_toml(cls, parameters: dict[str, Any]) -> Expression:
