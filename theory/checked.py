@@ -54,7 +54,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries of an array: integers, or finite numbers; NaN only if ``undefined`` entries make sense."""
+    """The entries of an array: integers or numbers; NaN and infinity only if ``undefined`` allows them."""
 
     integers: bool = False
     undefined: bool = False

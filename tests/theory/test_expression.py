@@ -1,6 +1,7 @@
 """Label expressions: values against Python's own arithmetic, and everything that is refused."""
 
 import ast
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from theory import Expression, InputError, Mapping, Task
 from theory.task.arithmetic import MAX_BITS, MAX_DEPTH, MAX_LENGTH
-from theory.task.domain import Domain
+from theory.task.domain import Domain, Selection
 
 TABLE = {-3: 7, 0: 1, 1: 5, 2: -4, 3: 0}
 DOMAIN = Domain("m", (0, 1, 5, 9), (1, 2, 3), 2, 100)
@@ -88,6 +89,17 @@ def test_values_are_those_of_python_integers(text: str) -> None:
 def test_nothing_wraps_around_and_a_side_that_is_not_taken_is_not_evaluated(text: str) -> None:
     found = Expression(text).evaluate(DOMAIN, KEYS, ANCHORS)
     assert found.tolist() == [python_value(text, names) for names in ROWS]
+
+
+def test_totals_beyond_64_bits_are_exact() -> None:
+    rule, domain = Expression("(total + key) % 7"), Domain("m", (0, 1, 5), (10**18 - 2, 10**18 - 1), 12, 7)
+    keys = np.repeat(domain.keys, domain.n_combinations)
+    anchors = np.tile(domain.combinations(), (3, 1))
+    labels = [(sum(row) + key) % 7 for key, row in zip(keys.tolist(), anchors.tolist(), strict=True)]
+    assert rule.evaluate(domain, keys, anchors).tolist() == labels
+    found = rule.distribution(domain, Selection(), exact=True)
+    shares = [Fraction(labels.count(label), len(labels)) for label in range(7)]
+    assert [Fraction(weight) * found.unit for weight in found.weights] == shares
 
 
 def test_a_comment_ends_with_its_line() -> None:

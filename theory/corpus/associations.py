@@ -51,7 +51,7 @@ class Associations:
     attention : ndarray, shape (V, V)
         Q, of every W_l.
     position : ndarray, shape (T,)
-        Δ, of every p_l, T being the number of positions of the longest sequence.
+        Δ, of every p_l; T is one less than the length of the longest sequence.
     """
 
     output: Float64[FloatArray, "V V"]

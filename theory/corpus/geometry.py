@@ -94,8 +94,10 @@ class CorpusGeometry(Shown):
 
     @property
     def distinct_from_all(self) -> FloatArray:
-        """The latest time of ``distinct`` over all other tokens, shape (n,)."""
+        """The latest time of ``distinct`` over all other tokens, shape (n,); NaN for a single token."""
         times = self.distinct.copy()
+        if len(times) == 1:
+            return times[0]
         np.fill_diagonal(times, -np.inf)
         return np.asarray(times.max(axis=1))
 

@@ -90,7 +90,8 @@ def top_singular(
     """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns)."""
     smaller = min(operator.shape)
     if n >= smaller:
-        raise InputError("n", n, f"an operator of shape {operator.shape}", f"give 1 to {smaller - 1}")
+        remedy = f"give 1 to {smaller - 1}" if smaller > 1 else "use a vocabulary of two tokens or more"
+        raise InputError("n", n, f"an operator of shape {operator.shape}", remedy)
     # A fixed start vector makes results reproducible.
     first = np.random.default_rng(0).standard_normal(max(operator.shape))
     if not operator.matvec(first[: operator.shape[1]]).any():  # ARPACK fails on a zero matrix

@@ -83,7 +83,7 @@ class Domain:
         return np.searchsorted(np.array(self.keys), keys), combination
 
     def sample(self) -> tuple[IntArray, IntArray]:
-        """Return the extreme keys and combinations, where labels are extreme, and some random ones."""
+        """Return extreme keys and combinations, where monotone rules are extreme, and some random ones."""
         rng = np.random.default_rng(0)
         keys, single = np.array(self.keys), np.array(self.anchors)
         corners = np.repeat(single[[0, -1, 0, -1], None], self.n_anchors, axis=1)

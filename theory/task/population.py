@@ -67,7 +67,12 @@ def check_population(task: Task) -> None:
     size = population_size(task)
     if size > _MAX_SEQUENCES:
         problem = f"its population has {magnitude(size)} sequences"
-        raise InputError("task", f"length {task.length}", problem, 'draw a sample (data.source = "draw")')
+        raise InputError(
+            "task",
+            f"length {task.length}",
+            problem,
+            'train on a sample (data.source = "draw"), or shorten the sequences',
+        )
 
 
 @checked

@@ -52,7 +52,7 @@ class LanguageComparison:
         return any(learned_epoch(run) is not None for s in self.settings for run in s.runs)
 
     def missing_command(self) -> str:
-        """Return the command that trains longer if nothing was learned; otherwise, or without folders, empty."""
+        """Return a command that trains longer if nothing was learned; else, or without folders, empty."""
         like = self.settings[0]
         if self.learned or like.runs[0].run_folder is None:
             return ""

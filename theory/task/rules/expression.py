@@ -93,7 +93,7 @@ class Expression(Deterministic):
         """Return the labels of keys (n,) with combinations (n, q), computed without overflow."""
         names = {name: anchors[:, int(name[1:]) - 1] for name in self._names if ANCHOR.fullmatch(name)}
         if "total" in self._names:
-            names["total"] = anchors.sum(axis=1)
+            names["total"] = anchors.sum(axis=1, dtype=_dtype(domain.n_anchors * domain.anchors[-1]))
         return self._values({"key": keys} | dict(sorted(names.items())))
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
@@ -105,7 +105,8 @@ class Expression(Deterministic):
         keys = np.array(domain.keys if selection.key is None else [selection.key])
         counts = np.zeros(domain.vocab_size, totals.weights.dtype)
         for offset in np.flatnonzero(totals.weights):
-            values = self._values({"key": keys, "total": np.full(len(keys), totals.low + offset)})
+            total = totals.low + int(offset)
+            values = self._values({"key": keys, "total": np.full(len(keys), total, _dtype(total))})
             labels, times = np.unique(values, return_counts=True)
             domain.check_labels(int(labels[0]), int(labels[-1]))
             counts[labels] += times.astype(counts.dtype) * totals.weights[offset]  # exact ones outgrow int64
@@ -116,3 +117,8 @@ class Expression(Deterministic):
         if values.dtype == object:
             raise InputError("label", self.text, "a label of more than 62 bits", "end it with % n")
         return np.asarray(values, np.int64)
+
+
+def _dtype(largest: int) -> type:
+    """Return the type of an array for totals: Python's integers if the largest needs 63 bits or more."""
+    return np.int64 if largest < 2**62 else object

@@ -79,7 +79,8 @@ class Function(Deterministic, in_files=False):
     """The label is ``function(key, anchors)``, called with an integer and a tuple of q integers.
 
     A task with at most 100 000 pairs of key and combination calls it twice for every pair and keeps the
-    labels as ``Tabulated``; beyond that it is checked on a sample and cannot be written to a file.
+    labels as ``Tabulated``; a larger one cannot be written to a file, and with more than a million pairs the
+    function is checked on a sample.
 
     Parameters
     ----------
