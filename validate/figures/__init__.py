@@ -1,4 +1,4 @@
-"""Figures: a panel draws arrays, a sheet is a list of rows of panels and a caption. They never train.
+"""Figures: a panel draws arrays, a sheet holds rows of panels and a caption. Nothing here trains.
 
 Importing this package selects no backend and opens no window; figures are drawn on axes made by
 ``new_axes``.

@@ -1,4 +1,4 @@
-"""The geometry of an embedding: maps of cosines, rows of them, components, label distributions."""
+"""The geometry of an embedding: maps and rows of cosines, components, label distributions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ COLOURS = {
     FITTED_WIDTH: PALETTE[7],
     **{f"{lower} → {upper}": colour for (lower, upper, _), colour in zip(STEPS, PALETTE, strict=False)},
 }
-"""Of each predictor and each step of the ladder, in every panel, whichever of them it draws."""
+"""The colour of each predictor and each step of the ladder, the same in every panel."""
 
 
 def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
     """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
 
-    Those of the task are the same for every seed and stand once; those of the run's own label counts and
-    of the frozen flow's late direction (Emb-MLP only) are given where they were observed.
+    Those from the task are the same for every seed and given once; those from the run's own label counts
+    and the frozen flow's late direction (Emb-MLP only) are given where they were observed.
     """
     found = {}
     for p in DRAWN:
@@ -47,7 +47,7 @@ def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
 
 
 def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:
-    """Return the anchors of each mapping, or each rule, that has more than two; refuse a task without one."""
+    """Return the anchors of each mapping, or rule, that has more than two; refuse a task without any."""
     found = {m.name: m.anchors for m in task.mappings if len(m.anchors) > 2 and m.is_table <= tables}
     if not found:
         problem = f"no {'mapping' if tables else 'rule'} with more than two anchors"
@@ -56,7 +56,7 @@ def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:
 
 
 def rule_group(task: Task) -> tuple[str, Tokens]:
-    """Return the first rule that has more than two anchors, and these; refuse a task without one."""
+    """Return the first rule with more than two anchors, and its anchors; refuse a task without one."""
     return next(iter(mapping_groups(task, tables=False).items()))
 
 
@@ -70,7 +70,7 @@ def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
 
 
 def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> list[HeatMap]:
-    """Return the map of each of some predictions that says anything of these tokens."""
+    """Return a map of each named prediction that applies to these tokens."""
     found = predictions(setting, tokens)
     titles = {name: LOOKS[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
     return [cosine_map(title, tokens, found[name]) for name, title in titles.items() if name in found]
@@ -79,9 +79,9 @@ def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> li
 def cosine_rows(
     setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str], when: str = ""
 ) -> list[Curves]:
-    """Return cos(s, ·) for each of some tokens at an epoch: training beside some predictions.
+    """Return cos(s, ·) for each token s at an epoch: training beside the named predictions.
 
-    ``numbers`` has each prediction's RMSE against training, the token itself left out.
+    ``numbers`` has each prediction's RMSE against training, without the token itself.
     """
     observed, found = setting.cosines(tokens, epoch), predictions(setting, tokens)
     predicted = {LOOKS[n][0]: (found[n], LOOKS[n][1]) for n in names if n in found}
@@ -97,7 +97,7 @@ def cosine_rows(
 
 
 def rows_of(tokens: Tokens, cosines: Mapping[str, tuple[FloatArray, Look]], when: str = "") -> list[Curves]:
-    """Return cos(s, ·) for each of some tokens from named matrices of shape (n_seeds, n, n)."""
+    """Return cos(s, ·) for each token s from named matrices of shape (n_seeds, n, n)."""
     panels = []
     for i, s in enumerate(tokens):
         curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in cosines.items()}
@@ -124,17 +124,17 @@ def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
 def token_map(setting: Setting, epoch: int, title: str) -> Points:
     """Return anchors and keys on the first two principal components of the first seed's embedding.
 
-    Seeds have no common axes. ``numbers`` has, over seeds, the largest rank correlation of a component with
-    the keys' numbers; a ring, which no component orders, is named in the title.
+    Seeds have no axes in common. ``numbers`` has, over seeds, the largest rank correlation of a component
+    with the keys' numbers; a ring, which no component puts in order, is named in the title.
     """
-    from scipy.stats import spearmanr  # A second of loading, and most figures have no map.
+    from scipy.stats import spearmanr  # Takes a second to load, and most figures have no map.
 
     task, coordinates = setting.task, setting.array("pca", epoch)[..., :2]
     if coordinates.shape[-1] < 2:
         raise InputError("runs", setting.label, "one principal component makes no map", "give wider models")
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     told, in_full, shape = "", "", ring(keys[0])
-    if len(numbers) > 2:  # Fewer have no order that could be missed.
+    if len(numbers) > 2:  # Fewer are always in order.
         order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
         told = f"\norder of keys |ρ| = {np.mean(order):.2f}"
         in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
@@ -160,10 +160,10 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
 
 
 def ring(keys: FloatArray) -> str:
-    """Return whether points in the plane go round a ring, or an arc of it, in their order; nothing if not.
+    """Describe the ring, or the arc of one, that points in the plane follow in their order; empty if none.
 
-    They do where their distances from the middle spread by less than two fifths of the mean, and at
-    least three quarters of the steps from one to the next turn the same way.
+    They follow one where their distances from the middle spread by less than two fifths of the mean, and
+    at least three quarters of the steps from one to the next turn the same way.
     """
     if len(keys) < 3:
         return ""
@@ -172,7 +172,7 @@ def ring(keys: FloatArray) -> str:
     radii, angles = np.hypot(*offsets.T), np.arctan2(offsets[:, 1], offsets[:, 0])
     steps = (np.diff(angles) + np.pi) % (2 * np.pi) - np.pi
     regular = max((steps > 0).mean(), (steps < 0).mean())
-    turns = abs(steps.mean()) * len(keys) / (2 * np.pi)  # With the step that would close a ring.
+    turns = abs(steps.mean()) * len(keys) / (2 * np.pi)  # Counting the step that would close a ring.
     if radii.std() > 0.4 * radii.mean() or regular < 0.75 or turns < 0.75:
         return ""
     return f"{'ring' if turns > 1 - 1e-9 else 'arc'}, {turns:.1f} turns"

@@ -16,7 +16,7 @@ from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, SIZE
 
 _HIDING = 5
-"""A start this many times the largest later loss leaves the curves no height."""
+"""A first loss more than this many times the largest later one is cut off, or the curves would be flat."""
 
 
 def accuracy_curves(
@@ -33,7 +33,7 @@ def accuracy_curves(
     """Return a setting's accuracy, or loss in nats, on each data set over epochs.
 
     ``parts`` are the data sets to show, with the name and the look of each; ``title`` is by default the
-    setting's label; ``log`` draws a loss on a logarithmic axis; the others are those of ``Curves``.
+    setting's label; ``log`` draws a loss on a logarithmic axis; the other parameters are those of ``Curves``.
     """
     metrics = [run.metrics for run in setting.runs]
     have = {part: own for part, own in parts.items() if part in metrics[0][0][measure]}
@@ -79,7 +79,7 @@ def accuracy_curves(
 def unlearned_levels(task: Task) -> dict[str, float]:
     """Return the memory loss, in nats, of a model that knows each anchor's P^s and nothing else.
 
-    It is the entropy of P^s, mean over the anchors of all memory sequences: ln N_Z in the paper (eq. 7).
+    It is the entropy of P^s, averaged over the anchors of all memory sequences: ln N_Z in the paper (eq. 7).
     """
     if not (anchors := task.memory_anchors):
         return {}

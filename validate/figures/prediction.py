@@ -1,4 +1,4 @@
-"""What the theory alone says about a task, drawn."""
+"""Figures of the theory's predictions for a task, without any run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from validate.predict.statistics import Statistics
 
 
 def draw(task: Task, statistics: Statistics) -> list[Sheet]:
-    """Draw Fig. 4B and 4C, and Fig. 5C, 5D and 9 for every mapping that adds."""
+    """Draw Fig. 4B and 4C, and Fig. 5C, 5D and 9 for every mapping that is a sum."""
     labels: list[BasePanel] = []
     for mapping in task.mappings:
         places = [task.anchors.index(s) for s in mapping.anchors]
@@ -42,7 +42,7 @@ def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]
             "normal, width 12 (eq. 14)": cosine_matrix(embedding),
         }
     except InputError:
-        # Theorem 1 refuses a vocabulary that cuts the normal off; the exact distributions are drawn above.
+        # Theorem 1 refuses a vocabulary that cuts off the normal; Fig. 4B draws the exact distributions.
         return {}
     geometry: list[BasePanel] = [
         cosine_map("$\\tilde w$ (eq. 14)", tokens, cosine_matrix(embedding)[None]),

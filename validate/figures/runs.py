@@ -1,4 +1,4 @@
-"""Which of some runs a figure shows, and what its footnote says of them."""
+"""The choice of the runs that a figure shows, and its footnote about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PAPER_LATE = 0.9
 def of_kind(
     observations: Sequence[Observations], kinds: Collection[str], needs: str = "", *, norm: str = ""
 ) -> list[Setting]:
-    """Return the settings of some kinds of model; refuse to have none where a figure ``needs`` them."""
+    """Return the settings of some kinds of model; if ``needs`` says why, refuse runs without any."""
     models = [(o, o.config.model) for o in observations]
     found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
     if needs and not found:
@@ -48,7 +48,7 @@ def of_kind(
 
 
 def over_gamma(settings: Sequence[Setting], of: Setting) -> list[Setting]:
-    """Return the settings that equal one in all but γ and seed: only these make a curve over γ."""
+    """Return the settings that differ from one only in γ and seed: these make a curve over γ."""
     return [s for s in settings if s.family == of.family]
 
 
@@ -58,7 +58,7 @@ def small_scale(settings: Sequence[Setting]) -> Setting:
 
 
 def large_scales(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings of large initial weights; refuse settings among which there is none."""
+    """Return the settings of large initial weights; refuse settings without any."""
     found = [s for s in settings if s.init_rate <= LARGEST]
     if not found:
         rates = sorted({s.init_rate for s in settings})
@@ -68,15 +68,15 @@ def large_scales(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def over_settings(each: Sequence[FloatArray]) -> FloatArray:
-    """Return several settings' values of each seed as one array (n_seeds, n_settings), NaN where one is."""
+    """Return each seed's values at several settings, shape (n_seeds, n_settings), NaN for a missing seed."""
     return np.array([*zip_longest(*each, fillvalue=np.nan)], np.float64)
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
-    """Return the epochs at which figures show a model: early, as ``validate.observe.times`` has it, and late.
+    """Return the epochs at which figures show a model: early, as in ``validate.observe.times``, and late.
 
-    Late is the snapshot nearest to the paper's late epoch by its share of the run. A run that is early until
-    then has one epoch to show.
+    Late is the snapshot nearest to the paper's late epoch, taken as a share of the run. A run whose early
+    snapshot is its last has one epoch to show.
     """
     early = setting.nearest(common_early(setting.runs))  # A seed that ended sooner may not have it.
     after = [e for e in setting.epochs() if e > early]
@@ -90,13 +90,13 @@ def _paper(kind: str) -> RunConfig:
 
 
 def model_name(setting: Setting, *, rate: bool = False) -> str:
-    """Return what a setting's runs trained: "Transformer (pre-norm)", and "..., γ = 0.8" with the rate."""
+    """Return the name of a setting's model: "Transformer (pre-norm)", and "..., γ = 0.8" with the rate."""
     name, norm = KINDS.get(setting.kind, setting.kind), getattr(setting.config.model, "norm", "")
     return name + f" ({NORMS.get(norm)})" * (norm in NORMS) + f", γ = {setting.init_rate:g}" * rate
 
 
 def early_and_late(setting: Setting) -> str:
-    """Return in words when the shown epochs are."""
+    """Return in words which epochs are shown."""
     if len(shown_epochs(setting)) == 1:
         return "at the last snapshot"
     part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
@@ -104,7 +104,7 @@ def early_and_late(setting: Setting) -> str:
 
 
 def about(settings: Sequence[Setting]) -> str:
-    """Return which runs a figure shows: for each model γ, seeds, epochs, and the settings not as printed."""
+    """Describe the runs that a figure shows: for each model γ, seeds, epochs, and settings not as printed."""
     by_model: dict[str, list[Setting]] = {}
     for setting in settings:
         by_model.setdefault(model_name(setting), []).append(setting)
@@ -114,7 +114,7 @@ def about(settings: Sequence[Setting]) -> str:
 def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> str:
     """Return a sentence that names the paper's γ that these runs lack, or nothing.
 
-    ``wanted`` are those that the paper's figure shows, where it does not show all.
+    ``wanted`` has those that the paper's figure shows, if it does not show all.
     """
     have = {s.init_rate for s in settings}
     paper = wanted or _paper(settings[0].kind).init_rates
@@ -123,7 +123,7 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
 
 
 def _of_one_model(settings: Sequence[Setting]) -> str:
-    """Return γ and seeds, how long the runs are, and what is other than printed."""
+    """Return γ and seeds, the length of the runs, and the settings that differ from the printed ones."""
     rates = ", ".join(dict.fromkeys(f"{s.init_rate:g}" for s in settings))
     rates += f", {settings[0].seeds_text}" + " each" * (len(settings) > 1)
     if len({len(s.runs) for s in settings}) > 1:

@@ -22,7 +22,7 @@ from validate.figures.panels.panel import BasePanel, marks_text
 from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled
 
 _PIXELS_PER_INCH = 165.0
-"""Of a picture in a folder; a report's page shows it somewhat smaller."""
+"""The resolution of pictures in a folder; a report's page shows them somewhat smaller."""
 _LETTERS_PER_INCH = 20
 """How many letters of the footnote's size fit into an inch, with some to spare."""
 
@@ -34,15 +34,15 @@ class PanelRow:
     Attributes
     ----------
     title : str
-        Above the row, with the panel's letter first.
+        The text above the row, with its letter first.
     bar : str
         The text of the colour bar of the row's images; empty for none.
     height : float
-        In inches; by default 0.8 of a square panel's width, or 1.35, with room for titles and legend.
+        In inches; by default 0.8 of a square panel's width, or 1.35, plus room for titles and legend.
     legend : bool
-        Whether a legend of all panels stands below.
+        Whether one legend for all panels stands below.
     share_y : str
-        Rows with the same name here, and all panels in them but images, have one vertical axis.
+        Rows with the same name here share one vertical axis across all their panels except images.
     says : str
         The finding, in a sentence under the title.
     """
@@ -75,12 +75,12 @@ class Sheet:
     caption : str
         What it shows, in a sentence or two.
     about : str
-        Of which runs: model, γ, seeds, epochs, and what is not as printed.
+        The runs that it shows: model, γ, seeds, epochs, and deviations from the printed settings.
     rows : list of PanelRow
     title : str
         The paper's number and title, for a page.
     note : str
-        The footnote: ``about``, and the meaning of bars, shades and thin lines, noted while drawing.
+        The footnote: ``about``, and the meaning of bars, shades and thin lines, collected while drawing.
     """
 
     name: str
@@ -97,9 +97,9 @@ class Sheet:
 
     @styled
     def plot(self, *, footnote: bool = True) -> Sheet:
-        """Draw everything on a new figure, and return itself with ``note``, ``figure_`` and ``axes_``.
+        """Draw everything on a new figure, and return the sheet with ``note``, ``figure_`` and ``axes_`` set.
 
-        ``footnote=False`` leaves the footnote to whoever shows the figure.
+        ``footnote=False`` leaves the footnote to the caller.
         """
         heights = [row.inches for row in self.rows]
         self.figure_ = figure = AnyTextFigure(figsize=(PAGE_WIDTH, sum(heights) + 0.3 * footnote))
@@ -124,11 +124,11 @@ class Sheet:
 
     @property
     def alt(self) -> str:
-        """What stands for the picture where it is not seen."""
+        """The text that stands in for the picture where it cannot be seen."""
         return ". ".join(text.rstrip(".") for text in (self.title, self.caption, self.note) if text) + "."
 
     def summary(self) -> list[str]:
-        """Return the numbers behind the panels, one line each under its row's title, from their arrays."""
+        """Return the numbers behind the panels, one line each, after the title of the panel's row."""
         found, title = [], ""
         for row in self.rows:
             title = row.title or title
@@ -138,26 +138,26 @@ class Sheet:
         return [plain(line) for line in found]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything that is text, for JSON."""
+        """Return all texts and numbers, for JSON."""
         texts = {name: getattr(self, name) for name in ("name", "title", "caption", "note")}
         return texts | {"numbers": self.summary()}
 
     def rendered(self, suffix: str, dpi: float = 200.0) -> bytes:
-        """Return the figure, drawn if it is not yet, as a file of some format."""
+        """Return the figure's bytes in a format, drawing it first if it is not drawn yet."""
         figure = (self if self.figure_ is not None else self.plot()).figure_
         assert figure is not None
         return rendered(figure, suffix, dpi)
 
     def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Write the figure in some formats and return the files."""
+        """Write the figure in the given formats and return the files."""
         out = OutputFolder(as_path("folder", folder))
         return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
 
 
 def write_figures(sheets: Iterable[Sheet], folder: OutputFolder, place: str) -> dict[str, bytes]:
-    """Write figures as PNG and SVG into a place in a folder, and return the PNG of each by its name.
+    """Write figures as PNG and SVG under ``place`` in a folder, and return the PNG of each by its name.
 
-    Each kind of report has a place of its own: its earlier figures that are not among these are deleted.
+    Each kind of report has a place of its own; earlier figures there that are not among these are deleted.
     """
     pictures, stale = {}, {name for name in folder.listed() if name.startswith(f"{place}/")}
     for sheet in sheets:
@@ -172,7 +172,7 @@ def write_figures(sheets: Iterable[Sheet], folder: OutputFolder, place: str) -> 
 
 
 def file_parts(texts: Iterable[str]) -> dict[str, str]:
-    """Return each text as a part of a sheet's name: plain, or as it is where two would be alike."""
+    """Return for each text a part of a sheet's name: simplified, or unchanged where two would be alike."""
     plain = {t: re.sub(r'[\s,=:"\[\]{}]+', "_", t.replace("γ = ", "gamma")).strip("_") for t in texts}
     return {t: part if [*plain.values()].count(part) == 1 else t for t, part in plain.items()}
 
@@ -203,7 +203,7 @@ def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
     for ax, panel in zip(drawn, row.panels, strict=True):
         panel.plot(ax)
     part.suptitle(row.title + "\n" * bool(row.says), x=0.005, ha="left")
-    if row.says:  # On the second line of the title, which is bold throughout.
+    if row.says:  # In place of the title's second line: a title is bold throughout.
         part.text(0.005, 0.98 - 0.16 / row.inches, row.says, va="top")
     images = [panel.image_ for panel in row.panels if panel.image_]
     if row.bar and images:
@@ -220,7 +220,7 @@ def _draw_row(part: SubFigure, row: PanelRow) -> list[Axes]:
 
 
 def _share_axes(rows: Sequence[PanelRow], axes: Sequence[Sequence[Axes]]) -> None:
-    """Give the panels of rows that share an axis one range, and the first of each row its labels."""
+    """Give rows that share an axis one range, and keep its labels only on each row's first panel."""
     groups: dict[str, list[Axes]] = {}
     for row, drawn in zip(rows, axes, strict=True):
         lines = [ax for ax in drawn if ax.axison and not ax.images]

@@ -19,14 +19,14 @@ from theory.errors import unknown_name
 
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
 styled = rc_context(_STYLE)
-"""Decorates functions that draw with the style sheet of this folder."""
+"""Decorator of functions that draw with the style sheet in this folder."""
 PALETTE: tuple[str, ...] = tuple(f"#{c.lstrip('#')}" for c in _STYLE["axes.prop_cycle"].by_key()["color"])
 """Okabe and Ito's colours, in an order that keeps neighbours apart in grey too."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
-"""The colours of cosines and of differences are diverging, those of all else sequential."""
+"""Cosines and differences have diverging colours, everything else sequential ones."""
 PAGE_WIDTH = 6.75
-"""The width of a figure in inches: the text of a page, so that a paper shows it at its own size."""
+"""The width of a figure in inches: a page's text width, so that a paper shows it unscaled."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Look:
 
 
 MEMORY, REASONING, KEYS = Look(PALETTE[0], "s"), Look(PALETTE[1], "^"), Look(PALETTE[7], "o")
-"""Tokens by kind."""
+"""The looks of tokens, by kind."""
 OBSERVED = Look(PALETTE[6], width=2)
 """Training is black; theory is coloured and has a marker."""
 LEVEL = Look("0.5", line=":", width=1)
-"""A horizontal line that the theory draws."""
+"""A horizontal line given by the theory."""
 ZERO = {"_zero": (0.0, Look("0.5", width=0.8))}
 """A thin line at zero, outside the legend."""
 PARTS = {
@@ -62,10 +62,10 @@ def sequential(count: int) -> list[tuple[float, float, float, float]]:
 
 
 class AnyTextFigure(Figure):
-    """A figure that shows a user's name such as ``$x^$``, which is no mathematics, as it is."""
+    """A figure that shows a user's name such as ``$x^$``, which is not valid mathematics, as plain text."""
 
     def draw(self, renderer: Any) -> None:
-        """Draw, with those texts as mathematics that are."""
+        """Draw, typesetting as mathematics only texts that are valid mathematics."""
         for text in self.findobj(Text):
             assert isinstance(text, Text)
             text.set_parse_math(_is_math(text.get_text()))
@@ -91,7 +91,7 @@ def new_axes() -> tuple[Figure, Axes]:
 
 @styled
 def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
-    """Return a figure as a file of some format, "png", "svg" or "pdf", or refuse one that is unknown."""
+    """Return a figure's bytes in a format such as "png", "svg" or "pdf"; refuse an unknown format."""
     known = figure.canvas.get_supported_filetypes()
     if suffix not in known:
         raise unknown_name("format", suffix, known)
@@ -99,7 +99,7 @@ def rendered(figure: Figure, suffix: str, dpi: float = 200.0) -> bytes:
         # Solved once for all formats: the layout takes longer than the drawing.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
-    # No time stamp, so that an unchanged figure is an unchanged file.
+    # No time stamp, so that an unchanged figure gives an unchanged file.
     stamp = {"svg": "Date", "pdf": "CreationDate"}.get(suffix)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix, dpi=dpi, metadata={stamp: None} if stamp else None)

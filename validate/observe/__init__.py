@@ -1,6 +1,6 @@
-"""Runs as observed: the only place where run folders and kept files are read.
+"""Observed runs: the only place where run folders and kept files are read.
 
-Names are loaded at first use: only what is computed from snapshots needs torch.
+Names are loaded at first use: only computations from snapshots need torch.
 """
 
 from typing import TYPE_CHECKING

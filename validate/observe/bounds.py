@@ -1,4 +1,4 @@
-"""Values that are known from one side only: a run ended before what was to be timed had happened."""
+"""Values known only within bounds: a run may end before the event to be timed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Bound:
-    """A value that lies somewhere between two ends: of a time that a run did not reach, for instance.
+    """A value that lies somewhere between two ends: a time that a run did not reach, for instance.
 
-    The ends are −∞ and ∞ where nothing is known from that side. ``step`` is how far apart neighbouring values
-    of an end can be: seeds with the same end do not agree any closer.
+    The ends are −∞ and ∞ where nothing is known from that side. ``step`` is how far apart neighbouring
+    values of an end can be: seeds with the same end do not agree any closer.
     """
 
     low: float = -math.inf
@@ -52,7 +52,7 @@ def magnitude(value: Value) -> Value:
 
 
 def minus(value: Value, other: Value) -> Value:
-    """Return the difference of two values, between whatever ends it can have."""
+    """Return the difference of two values, between the least and the greatest that it can be."""
     (low, high), (low_other, high_other) = ends(value), ends(other)
     return between(low - high_other, high - low_other, step_of([value]) + step_of([other]))
 
@@ -67,7 +67,7 @@ def extreme(values: Iterable[Value], of: Callable[[Iterable[float]], float]) -> 
 
 
 def side(values: Sequence[Value], within: tuple[float, float]) -> str:
-    """Return how a mean with bounds is printed: "≥", "≤", "≈" for bounds of both kinds, "" without any.
+    """Return the sign before a mean with bounds: "≥", "≤", "≈" for bounds of both kinds, "" without any.
 
     An end that is the least or the greatest value that a measure can take says nothing.
     """

@@ -1,9 +1,9 @@
-"""Observations as a file's arrays: small, with an error that is known beforehand.
+"""Observations as a file's arrays: small, with an error that is bounded beforehand.
 
 The large arrays (``PACKED``) are kept as 16-bit integers with one scale for each index of the first axis:
-no number is off by more than 1.6e-5 of the largest beside it. Of symmetric matrices the upper triangle is
-kept. Inner products are kept as cosines and norms, so that this holds for every cosine. Other arrays are
-float32, metrics as they are.
+no number is off by more than 1.6e-5 of the largest with the same scale. Symmetric matrices are kept as
+their upper triangle. Inner products are kept as cosines and norms, so that this holds for every cosine. Other
+arrays are float32; metrics are unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PACKED = (
     "predicted/",
     "control/",
 )
-"""Arrays that are kept as 16-bit integers; with a slash, all whose names begin so."""
+"""Arrays that are kept as 16-bit integers; a name with a slash stands for all that begin with it."""
 STEPS = 32767
 _SCALE, _METRICS = "|scale", "metrics/"
 SYMMETRIC = "|symmetric"
@@ -38,7 +38,7 @@ SYMMETRIC = "|symmetric"
 
 
 def pack_arrays(arrays: Mapping[str, FloatArray]) -> Stored:
-    """Return observables as they are kept."""
+    """Return a kept file's arrays, from observables."""
     stored: Stored = {}
     for name, array in arrays.items():
         if name == "gram" and "norms" in arrays:
@@ -49,7 +49,7 @@ def pack_arrays(arrays: Mapping[str, FloatArray]) -> Stored:
 
 
 def unpack_arrays(stored: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-    """Return observables in float64, from how they are kept."""
+    """Return observables in float64, from a kept file's arrays."""
     arrays: dict[str, FloatArray] = {}
     for name, array in stored.items():
         if name.startswith(_METRICS) or name.endswith((_SCALE, SYMMETRIC)):
@@ -105,7 +105,7 @@ def pack_metrics(metrics: Sequence[Mapping[str, Any]]) -> Stored:
 
 
 def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the lines of a run's metrics, from how they are kept."""
+    """Return the lines of a run's metrics, from a kept file's columns."""
     names = sorted(name for name in stored if name.startswith(_METRICS))
     columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
     lines: list[dict[str, Any]] = []

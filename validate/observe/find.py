@@ -21,7 +21,7 @@ from validate.observe.observations import KEPT_SUFFIX, LazyArrays, NoRunsError, 
 from validate.observe.store import KEPT, kept_files, read_kept
 
 RUNS = Path("runs/studies")
-"""Where the run folders of studies are unless said otherwise."""
+"""The default folder of studies' run folders."""
 Source = PathLike | Run | Observations
 """A run folder, a kept file, a folder of these, a run, or what was observed of one."""
 
@@ -41,7 +41,7 @@ def find_observations(sources: Source | Iterable[Source], *, variants: bool = Fa
     sources : path, Run, Observations, or iterable of these
         A path is a run folder, a kept file, or a folder of either.
     variants : bool, optional
-        Whether a folder's runs may also be two folders down, as those of a study's variants. Without it
+        Whether a folder's runs may also be two folders down, as with a study's variants. Without it
         such a folder is refused, with the names of the folders to choose from.
 
     Raises
@@ -81,7 +81,7 @@ def kept(
     NoRunsError
         If there is none, with the command that makes them.
     InputError
-        If a file is not what was kept, or a run cannot be read.
+        If a file is not as it was kept, or a run cannot be read.
     """
     if root is not None:
         where = as_path("root", root)
@@ -92,7 +92,7 @@ def kept(
     else:
         where = as_path("folder", folder)
         pattern = f"*{KEPT_SUFFIX}" if variant is None else f"{variant}__*{KEPT_SUFFIX}"
-        # Without a list every file is refused, instead of being taken for no run.
+        # Without a list every file is refused, instead of being overlooked.
         files = kept_files(study, where) or (where / study).glob(pattern)
         found = [read_kept(file) for file in files if file.match(pattern)]
     if not found:
@@ -103,7 +103,7 @@ def kept(
 
 
 def how_to_make(study: str, root: Path | None, folder: Path = KEPT) -> str:
-    """Return the remedy for a study without runs where they are looked for: under ``root``, or kept."""
+    """Return the remedy for a study that has no runs under ``root``, or no kept ones without it."""
     kept_elsewhere = f" --kept {quote(str(folder))}" * (folder != KEPT)
     where = f" --keep{kept_elsewhere}" if root is None else f" --root {quote(str(root))}"
     return f"make them: anchorflow study {study} --run{where}"
@@ -113,14 +113,14 @@ def _inside(path: Path, variants: bool) -> list[Path]:
     if not is_folder(path) or is_run_folder(path):
         return [path]
     whole = normalized(path)
-    listed = kept_files(whole.name, whole.parent)  # One that is lost is refused, too.
+    listed = kept_files(whole.name, whole.parent)  # A lost file is refused, too.
     kept_here = sorted({*path.glob(f"*{KEPT_SUFFIX}"), *(path / file.name for file in listed)})
     # A folder without runs is refused when it is read.
     return [*runs_inside(path, *((1, 2) if variants else (1,))), *kept_here] or [path]
 
 
 def _order(run: Observations) -> tuple[str, str, float, int]:
-    """Sort by variant, which is a folder's name or the beginning of a file's, then by γ and seed."""
+    """Return a sort key: variant, which is a folder's name or the beginning of a file's, then γ and seed."""
     assert run.path is not None
     variant = run.path.name.rpartition("__")[0]
     return str(run.path.parent), variant, run.config.init_rate, run.config.seed
@@ -130,10 +130,10 @@ def _order(run: Observations) -> tuple[str, str, float, int]:
 
 
 def observe(run: Run) -> Observations:
-    """Return what claims and figures need of a finished run.
+    """Return the observations of a finished run, on which claims and figures are based.
 
-    All arrays are computed in float64 from the snapshots, when the first of them is needed. What needs
-    matrices that a snapshot does not hold is absent: train with ``training.snapshot_tensors = "all"`` to
+    All arrays are computed in float64 from the snapshots, when the first of them is needed. Observables of
+    matrices that a snapshot does not hold are absent: train with ``training.snapshot_tensors = "all"`` to
     observe attention, outputs and every spectrum.
     """
     arrays = LazyArrays(partial(_arrays, run))
@@ -153,7 +153,7 @@ def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayL
 
 
 def _arrays(run: Run) -> dict[str, FloatArray]:
-    # Both with torch, which kept files do without.
+    # Both import torch, which kept files do not need.
     if isinstance(run.config.task, LanguageTask):
         from validate.observe.language import observe_language
 
@@ -167,7 +167,7 @@ def _arrays(run: Run) -> dict[str, FloatArray]:
         found.append(observe_parameters(parameters, run.config, probe))
     shared = [name for name in found[0] if all(name in other for other in found)]
     arrays: dict[str, FloatArray] = {name: np.stack([other[name] for other in found]) for name in shared}
-    # Without epochs: what the training data say of the anchors, and the frozen flow of an Emb-MLP.
+    # Without an axis of epochs: the anchors' labels in the training data, and an Emb-MLP's frozen flow.
     anchors, C = list(run.task.anchors), run.token_label_matrix
     counts, n_sequences = run.token_label_counts()
     arrays["token_label_matrix_anchors"] = C[anchors]

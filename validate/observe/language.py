@@ -1,4 +1,4 @@
-"""What is observed of a language model's run: its corpora, what they predict, its embedding at snapshots."""
+"""The observables of a language model's run: corpora, their predictions, the embedding at snapshots."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ PREDICTORS: tuple[CountPredictor, ...] = ("tied", "bigram", "marginal", "readout
 def observe_language(run: Run) -> dict[str, FloatArray]:
     """Return the observables of a language model's run.
 
-    For each corpus NAME, over its SHOWN most frequent words (k, n) and all distinct tokens that it has:
+    For each corpus NAME, over its k most frequent words, SHOWN at most, and all its distinct tokens:
 
-    - "cosine/NAME" (E, k, k) of the words' embeddings, "cosine/centred/NAME" of these less their mean;
-    - "mean_cosine/NAME" (E,) over all its tokens, "mean_cosine_centred/NAME" less the mean of all corpora's;
+    - "cosine/NAME" (E, k, k) of the words' embeddings, "cosine/centred/NAME" of these minus their mean;
+    - "mean_cosine/NAME" (E,) over all its tokens, "mean_cosine_centred/NAME" minus the mean of all corpora's;
     - of the first two corpora "matched/NAME" (m,), tokens that only one of them has, in pairs of equal
       frequency, and "mean_cosine_matched/NAME" (E,) over these; neither where there are fewer than two pairs;
     - "predicted/PREDICTOR/NAME", "predicted/PREDICTOR/centred/NAME" (k, k) and
@@ -52,9 +52,9 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
 
 
 def next_token_entropies(corpus: Corpus) -> FloatArray:
-    """Return the entropies, in nats, of a next token and of one whose predecessor is known, shape (2,).
+    """Return the entropies, in nats, of the next token, alone and given its predecessor, shape (2,).
 
-    They are the losses of the best model that knows frequencies, and pairs, of this very text.
+    They are the losses of the best models that know this text's token frequencies, and its pair frequencies.
     """
     counts = corpus_counts(corpus, corpus.vocab_size)
     each = (counts.labels, counts.pairs.data, counts.inputs)
@@ -83,10 +83,10 @@ def _distinct(corpus: Corpus) -> IntArray:
 
 
 def _matched(corpora: Mapping[str, Corpus]) -> dict[str, IntArray]:
-    """Return tokens of the first two corpora, in pairs that occur equally often; none that both have.
+    """Return tokens of the first two corpora, in pairs that occur equally often; none that both contain.
 
-    The embedding sees the corpora together: frequency is the number of occurrences, whatever the length of a
-    corpus, and a token of both belongs to neither.
+    The embedding sees the corpora together: frequency is the number of occurrences, regardless of a corpus's
+    length, and a token of both belongs to neither.
     """
     if len(corpora) < 2:
         return {}
@@ -132,8 +132,8 @@ def _geometry(
 
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
-    """Return cosines from inner products, of rows as they are or less their mean; 0 for a zero row."""
-    rounding = 1e-14 * np.diagonal(gram)  # What is left of a row that is the mean.
+    """Return cosines from inner products of rows, or of rows minus their mean; 0 for a zero row."""
+    rounding = 1e-14 * np.diagonal(gram)  # The remainder of a row that equals the mean.
     if mean_removed:
         gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
     lengths = np.sqrt(np.where(np.diagonal(gram) > rounding, np.diagonal(gram), np.inf))
@@ -141,7 +141,7 @@ def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:
 
 
 def _mean_cosine(rows: FloatArray) -> FloatArray:
-    """Return the mean cosine of all pairs of rows that are not 0, which needs no pair."""
+    """Return the mean cosine of all pairs of non-zero rows, without computing any pair."""
     rows = rows[rows.any(axis=1)]
     total, n = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).sum(axis=0), len(rows)
     return np.asarray((total @ total - n) / (n * (n - 1)))

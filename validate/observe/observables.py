@@ -1,4 +1,4 @@
-"""The observables of one member: pure functions of its embedding, its matrices, and what it puts out."""
+"""The observables of one member: pure functions of its embedding, its matrices, and its outputs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ COMPONENTS = 3
 LEMMA1_EPSILONS = (0.1, 0.03, 0.01)
 """ε of Lemma 1 at which the share of entries within ε of 1/i is observed."""
 FARTHEST = 10
-"""How far off an answer may be to be counted by its deviation."""
+"""The largest deviation of an answer that is counted."""
 
 
 def embedding_geometry(embedding: FloatArray, task: Task) -> dict[str, FloatArray]:
     """Return "gram" (A, T), "norms" (T,), "pca" (T, 3) and "pca_variance" (3,) of anchors and keys.
 
-    The components of the reasoning anchors alone are "pca_anchors" and "pca_anchors_variance". Fewer rows
-    than four have fewer components; fewer than two have none.
+    The components of the reasoning anchors alone are "pca_anchors" and "pca_anchors_variance". Fewer than
+    four rows have fewer components; fewer than two have none.
     """
     rows = embedding[list(tokens_of(task))]
     n_anchors = len(task.anchors)
@@ -43,7 +43,7 @@ def value_direction(
     """Return the cosine of tokens' embeddings with the top left singular vector of W_V (Fig. 6D).
 
     A singular vector has no sign of its own: the mean cosine of the tokens ``sign_by`` is made
-    non-negative. NaN for a zero embedding, which has no part in the sign.
+    non-negative. NaN for a zero embedding, which has no effect on the sign.
     """
     vector = np.linalg.svd(W_V, full_matrices=False)[0][:, 0]
     norms = np.linalg.norm(embedding, axis=1)
@@ -76,9 +76,9 @@ def effective_rank(singular_values: npt.ArrayLike) -> float:
 def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
     """Return how far one head's first attention, shape (n, L, L), is from the average (Lemma 1, Fig. 6A-B).
 
-    "first_attention" and "first_attention_sd" (L, L) are over the n sequences, "first_attention_error" ()
-    is the largest |A_ij − 1/i|, "lemma1_share" (3,) the share of entries within each ε of 1/i, without the
-    first row, which is 1 for any weights.
+    "first_attention" and "first_attention_sd" (L, L) are mean and standard deviation over the n sequences,
+    "first_attention_error" () is the largest |A_ij − 1/i|, "lemma1_share" (3,) the share of entries within
+    each ε of 1/i, without the first row, which is 1 for any weights.
     """
     n, length, _ = attention.shape
     average = np.tri(length) / np.arange(1, length + 1)[:, None]
@@ -94,10 +94,10 @@ def first_attention(attention: FloatArray) -> dict[str, FloatArray]:
 
 
 def last_row(logits: FloatArray, attention: FloatArray, position: IntArray) -> dict[str, FloatArray]:
-    """Return what the last position attends to in the last layer, by the place of the key (Fig. 15A).
+    """Return the last position's attention in the last layer, by the place of the key (Fig. 15A).
 
-    From one head's last rows before and after the softmax, shape (n, L), and where each sequence's key
-    stands, "last_logits", "last_logits_sd" and "last_attention", shape (P, L); every place occurs.
+    From one head's last rows before and after the softmax, shape (n, L), and the place of each sequence's
+    key: "last_logits", "last_logits_sd" and "last_attention", shape (P, L). Every place has to occur.
     """
     groups = [position == p for p in range(int(position.max()) + 1)]
     return {
@@ -110,7 +110,7 @@ def last_row(logits: FloatArray, attention: FloatArray, position: IntArray) -> d
 def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str, FloatArray]:
     """Return each mapping's mean softmax and its mass on the mapping's range of labels (Fig. 8 right).
 
-    From logits, shape (n, d), and indices into ``task.mappings``, "outputs/NAME" (d,) and
+    From logits, shape (n, d), and indices into ``task.mappings``: "outputs/NAME" (d,) and
     "label_mass/NAME" ().
     """
     probabilities = softmax(logits, axis=1)

@@ -1,4 +1,4 @@
-"""One run as observed: all that comparisons, claims, figures and reports know of it."""
+"""One run as observed: everything that comparisons, claims, figures and reports know of it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from theory.arrays import FloatArray
 from theory.display import Shown
 
 UNDEFINED = "–"
-"""What tables show for a number that is not defined."""
+"""The text in tables for an undefined number."""
 KEPT_SUFFIX = ".safetensors"
-"""How the name of a kept file ends."""
+"""The suffix of kept files."""
 
 TIMELESS = ("frozen_", "token_", "entropy/", "matched/", "predicted", "control")
-"""What the names of arrays without an axis of snapshots begin with."""
+"""The beginnings of the names of arrays that have no axis of snapshots."""
 
 
 class NoRunsError(InputError):
@@ -68,7 +68,7 @@ class Observations(Shown):
         The snapshots' epochs.
     arrays : mapping of ndarray
         The observables by name, float64. The first axis is the snapshot unless the docs' page on studies
-        says otherwise. What a run's snapshots do not allow is absent.
+        says otherwise. Observables that a run's snapshots do not allow are absent.
     path : Path or None
         The run folder or the kept file that they were read from.
     """
@@ -87,7 +87,7 @@ class Observations(Shown):
 
     @property
     def label(self) -> str:
-        """What a table calls the run."""
+        """The run's name in tables."""
         return f"γ = {self.config.init_rate:g}, seed {self.config.seed}"
 
     @property
@@ -102,7 +102,7 @@ class Observations(Shown):
 
     @property
     def run_folder(self) -> Path | None:
-        """The run folder, unless it was read from a kept file or is in no file."""
+        """The run folder; None if the run was read from a kept file or is in no file."""
         return None if self.path is None or self.path.suffix == KEPT_SUFFIX else self.path
 
     @property
@@ -130,7 +130,7 @@ class Observations(Shown):
         return np.asarray(values[self.epochs.index(epoch)])
 
     def array(self, name: str) -> FloatArray:
-        """Return an observable without snapshots, or at all of them, or raise ``NotObservedError``."""
+        """Return an observable, at all snapshots if it has any, or raise ``NotObservedError``."""
         if name not in self.arrays:
             known = 'train with training.snapshot_tensors = "all", or choose one of ' + ", ".join(self.arrays)
             if not self.arrays:
@@ -153,7 +153,7 @@ class Observations(Shown):
     def cosines(self, rows: Sequence[int], epoch: int, columns: Sequence[int] | None = None) -> FloatArray:
         """Return the cosine similarity of anchors' embeddings with those of other tokens.
 
-        Parameters and errors are those of ``gram``; without ``columns`` the rows' own, which gives a square
+        Parameters and errors are those of ``gram``; without ``columns`` they are the rows, for a square
         matrix. A zero vector has no direction: its cosines are NaN.
         """
         rows = list(rows)
@@ -164,7 +164,7 @@ class Observations(Shown):
         return np.clip(product / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        """Return the metrics at the end, as a run shows them."""
+        """Return the final metrics, as a run shows them."""
         where = "" if self.path is None else f"{self.path}: "
         title = (
             f"{where}{self.config.model.kind}, {self.label}, epoch {self.metrics[-1]['epoch']:g}; "
@@ -179,7 +179,7 @@ def tokens_of(task: Task) -> tuple[int, ...]:
 
 
 def places(tokens: Sequence[int], among: Sequence[int], argument: str, kind: str) -> list[int]:
-    """Return where tokens stand in a list, or refuse one that does not."""
+    """Return the indices of tokens in a list, or refuse one that is not in it."""
     index, listed = {token: i for i, token in enumerate(among)}, list(tokens)
     for token in listed:
         if token not in index:

@@ -1,4 +1,4 @@
-"""What is observed of one member's parameters. PyTorch: what is kept of a run is read without it."""
+"""The observables of one member's parameters, computed with torch, which reading kept files does not need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Parameters = Mapping[str, FloatArray]
 SEQUENCES = 512
 """Sequences of the probe, rounded up to equally many for each mapping and place of the key."""
 SEED = 0
-"""The probe has a stream of its own, so that it is not any run's data and the same for all."""
+"""The probe has a stream of its own, so it is no run's data and the same for all runs."""
 
 
 def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Probe) -> dict[str, FloatArray]:
@@ -50,7 +50,7 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
 def _of_attention(
     parameters: Parameters, model: Model[ModelSection], task: Task, probe: Probe
 ) -> dict[str, FloatArray]:
-    """Return what only models with attention have; of several heads, that of the first."""
+    """Return the observables of models with attention; of several heads, those of the first."""
     last, embedding = model.n_layers - 1, parameters[model.section.embedding]
     names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
     seen = model.intermediates(_tensors(parameters), _batch(probe.sequences), names)
@@ -67,10 +67,10 @@ def _of_attention(
         name = f"{last}.attention_logits"
         alone = model.intermediates(_tensors(bare), anything, [name])
         found["last_logits_positions"] = _head(alone[name])[0, -1]
-    if (W_V := parameters.get("0.W_V")) is not None:  # A model of one's own may lack it.
+    if (W_V := parameters.get("0.W_V")) is not None:  # A user's own model may lack it.
         tokens, anchors = tokens_of(task), task.reasoning_anchors or task.anchors
         found["wv_direction"] = observables.value_direction(embedding, W_V, tokens, anchors)
-    # Of every position, or of the last one alone, which ``Model.intermediates`` returns.
+    # ``Model.intermediates`` returns those of every position, or of the last one alone.
     outputs = seen["logits"][0].numpy().reshape(len(probe.sequences), -1, task.vocab_size)[:, -1]
     return found | observables.mean_outputs(outputs, probe.mapping, task)
 
@@ -105,7 +105,7 @@ class Probe:
 
 
 def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
-    """Draw the task's probe: anchors among the combinations that are trained, keys and noise uniform."""
+    """Draw the task's probe: anchors from the trained combinations, keys and noise uniform."""
     rng = numpy_stream(SEED, "observe/probe")
     n_mappings, n_places = len(task.mappings), task.length - task.n_anchors
     each = -(-size // (n_mappings * n_places))
@@ -121,7 +121,7 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
 def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray] | None:
     """Draw sequences with the held-out combinations of the task's rules, and the labels that the rules give.
 
-    None if no rule has one. Keys, their positions and noise are uniform, from a stream of their own.
+    None if no rule has any. Keys, their positions and noise are uniform, from a stream of their own.
     """
     rng = numpy_stream(SEED, "observe/held out")
     rules = [index for index, mapping in enumerate(task.mappings) if not mapping.is_table]

@@ -1,4 +1,4 @@
-"""Kept observations: one file per run, with checksums, in the repository or wherever they are wanted."""
+"""Kept observations: one file per run, with checksums, in the repository or in any other folder."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Pat
 def write_kept(observations: Observations, file: Path) -> None:
     """Write observations to a file, and its checksum to the list in the folder above.
 
-    A file that says the same already keeps its bytes: the order of a header's entries is not fixed.
+    A file with the same content keeps its bytes: its header's entries may be in another order.
 
     Raises
     ------
     InputError
-        If there is a file of that name which is not one that was kept, or was changed since.
+        If there is a file of that name that was not kept, or was changed since.
     """
     arrays = pack_arrays(observations.arrays) | pack_metrics(observations.metrics)
     header = {
@@ -67,7 +67,7 @@ def write_kept(observations: Observations, file: Path) -> None:
 
 
 def _said(content: bytes) -> tuple[Any, bytes]:
-    """Return the header and the data of a safetensors file; of any other file, what it holds."""
+    """Return the header and the data of a safetensors file; of any other file, its content."""
     size = int.from_bytes(content[:8], "little")
     try:
         return json.loads(content[8 : 8 + size]), content[8 + size :]
@@ -76,14 +76,14 @@ def _said(content: bytes) -> tuple[Any, bytes]:
 
 
 def drop_kept(file: Path) -> None:
-    """Delete a kept file and its checksum; one that is not as it was kept is refused."""
+    """Delete a kept file and its checksum; refuse one that is not as it was kept."""
     with writing(file):
         checksums, name = _listed(file)
         checksums.remove(name)
 
 
 def kept_files(study: str, folder: Path = KEPT) -> list[Path]:
-    """Return the files of a study that were kept in a folder, whatever else lies there."""
+    """Return the files of a study that were kept in a folder, and no others that lie there."""
     listed = Checksums(folder).listed()
     return [folder / name for name in listed if PurePosixPath(name).parent == PurePosixPath(study)]
 
@@ -111,12 +111,12 @@ def read_kept(file: PathLike) -> Observations:
         remedy = f"{restore}, or delete it and keep its run again: {again}"
         raise InputError("kept observations", str(file), problem, remedy) from None
     config, epochs = make_member_config(header["config"]), tuple(header["epochs"])
-    arrays = LazyArrays(partial(unpack_arrays, stored))  # A study's progress needs none.
+    arrays = LazyArrays(partial(unpack_arrays, stored))  # A study's progress needs no arrays.
     return Observations(config, header["provenance"], unpack_metrics(stored), epochs, arrays, file)
 
 
 def _listed(file: Path) -> tuple[Checksums, str]:
-    """Return the list that has a file's checksum, and its name there, from wherever the file is named."""
+    """Return the list that has a file's checksum, and the file's name there, from any path to it."""
     whole = normalized(file)
     return Checksums(whole.parent.parent), f"{whole.parent.name}/{whole.name}"
 
@@ -155,5 +155,5 @@ def _kept_words(folder: Path) -> dict[str, Words]:
 
 
 def _text_key(config: MemberConfig) -> str:
-    """Return a number for a task and seed, which draw the text whatever the model."""
+    """Return a key for a task and seed, which determine the text for any model."""
     return digest(config.model_dump_json(include={"task", "seed"}).encode())

@@ -1,10 +1,10 @@
-"""When: the rule for "early", the times at which data sets are fitted, and means and rises over a run.
+"""Times: the rule for "early", the times at which data sets are fitted, and means and rises over a run.
 
-Times of learning are counted in steps and known between two evaluations. Means over a run are over
+Times of learning are counted in steps and known to lie between two evaluations. Means over a run are over
 Σ learning rate, the time of the gradient flow. *Early* is the first snapshot at or after the evaluation at
-which the reasoning training accuracy first reaches ``HALF``, and the last snapshot of a run in which it never
-does. Where a task has no rule to learn, the memory accuracy takes its place. The rule is the same for all
-claims and every report and was fixed before there were runs.
+which the reasoning training accuracy first reaches ``HALF``, or the last snapshot if it never does. Where a
+task has no rule to learn, the memory accuracy takes its place. The definition is the same for all claims and
+every report, and was fixed before there were runs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def accuracy_at(run: Observations, epoch: int) -> float:
 
 
 def learned_part(run: Observations) -> str:
-    """Return the data set that says how far a run is: the reasoning training set, or memory without one."""
+    """Return the data set that measures a run's progress: reasoning training, or memory without it."""
     parts: list[str] = [*run.metrics[0]["accuracy"]]
     return next(part for part in ("rsn_train", "mem", *parts) if part in parts)
 
@@ -83,7 +83,7 @@ def early_epoch(run: Observations) -> int:
 
 
 def common_early(runs: Iterable[Observations]) -> int:
-    """Return the epoch of the snapshot at which the last of some runs is early: what is shown of them all."""
+    """Return the latest early epoch of some runs, at which all of them are shown."""
     return max(map(early_epoch, runs))
 
 
@@ -111,7 +111,7 @@ def fitted_time(run: Observations, part: str) -> Value:
 
 
 def aligned(run: Observations, kind: Kind, part: str, level: float) -> float:
-    """Return an accuracy or a loss where the training accuracy first reaches a level, linear in between.
+    """Return an accuracy or a loss where the training accuracy first reaches a level, interpolated linearly.
 
     NaN where it never does.
     """
@@ -132,7 +132,7 @@ def passed(run: Observations, reached: npt.NDArray[np.bool_]) -> Value:
 def fitted_range(run: Observations, part: str, level: float = HALF) -> Value:
     """Return between which evaluations, in steps, a data set's accuracy first reaches a level.
 
-    Nothing is assumed of the course between two evaluations but that it is not left and reached again.
+    All that is assumed between two evaluations is that the level is not left and reached again.
     """
     return passed(run, curve(run, "accuracy", part)[1] >= level)
 
@@ -140,7 +140,7 @@ def fitted_range(run: Observations, part: str, level: float = HALF) -> Value:
 def log_ratio(slow: Value, fast: Value) -> Value:
     """Return log2 of the ratio of two times, NaN if neither was reached or one was reached at the start.
 
-    Two seeds that reach both between the same evaluations agree no closer than these: the bound's step.
+    Seeds that reach both between the same evaluations agree no closer than to the bound's step.
     """
     (low_slow, high_slow), (low_fast, high_fast) = ends(slow), ends(fast)
     if min(high_slow, high_fast) <= 0 or math.isinf(min(high_slow, high_fast)):
@@ -159,7 +159,7 @@ def _log2_ratio(large: float, small: float) -> float:
 
 
 def mean_over_run(run: Observations, values: FloatArray) -> float:
-    """Return the mean over the run, in Σ learning rate, of what was measured at its evaluations."""
+    """Return the mean over the run, in Σ learning rate, of values at its evaluations."""
     times = np.array([line["sum_learning_rate"] for line in run.metrics])
     span = times[-1] - times[0]
     return float(np.trapezoid(values, times) / span) if span > 0 else math.nan
@@ -176,8 +176,8 @@ def bias(run: Observations) -> float:
 def largest_rise(values: FloatArray) -> Value:
     """Return the largest rise of a curve above its lowest value before, 0 where it only falls.
 
-    What is not finite has overflowed. After the first value that is a rise without an end: what was seen is
-    then a lower bound. The first has nothing before it and is left out; NaN where nothing else is there.
+    A value that is not finite has overflowed. After the first value that is an unlimited rise, and the rise
+    seen is a lower bound. The first value has nothing before it and then is left out; NaN if none is left.
     """
     seen = values[np.isfinite(values)]
     rise = float(np.max(seen - np.minimum.accumulate(seen), initial=0.0))

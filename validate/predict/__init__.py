@@ -1,1 +1,1 @@
-"""What the theory says of a task: label statistics, predictors of cosines, learning times, ceilings."""
+"""The theory's predictions for a task: label statistics, predictors of cosines, learning times, ceilings."""

@@ -1,4 +1,4 @@
-"""When an Emb-MLP will learn a task's data sets: what ``anchorflow predict --curves`` prints."""
+"""The predicted times at which an Emb-MLP learns a task, as ``anchorflow predict --curves`` prints them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from theory.flows.learning_curves import training_size
 
 
 def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> LearningCurves:
-    """Return the predicted curves of a run's setting, from starts of their own.
+    """Return the predicted curves of a run's setting, from initial weights of their own.
 
-    ``scatter``, ``max_gradients`` and ``report`` are those of ``predict_learning``. Errors are those of
+    ``scatter``, ``max_gradients`` and ``report`` are as in ``predict_learning``, errors as in
     ``flow_arguments``.
     """
     setting = flow_arguments(config)
@@ -27,8 +27,8 @@ def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> L
 def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     """Return the setting of a run as arguments of theory's flows.
 
-    A run that is not of an Emb-MLP, drawn at one γ, at a constant rate, without momentum, on the whole
-    population with its own labels is refused.
+    A run is refused unless it is of an Emb-MLP, drawn at one γ, at a constant rate, without momentum, on the
+    whole population with its own labels.
     """
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in ("tanh", "identity"):
@@ -84,7 +84,7 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
 
 
 def setting(member: MemberConfig) -> str:
-    """Say for which network and optimiser the curves are."""
+    """Name the network and the optimiser of the curves."""
     model, training = cast(EmbMLPConfig, member.model), member.training
     name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
     return (
@@ -94,7 +94,7 @@ def setting(member: MemberConfig) -> str:
 
 
 def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) -> list[str]:
-    """Say how sure the times are, and what to do about those beyond the end."""
+    """Return sentences on the uncertainty of the times, and on times beyond the end."""
     found = [f"One start and one memory table (seed {member.seed}), nothing fitted."]
     if scatter:
         found.append("How far such times are from those of trained runs: anchorflow claims 39 --verbose.")
@@ -110,7 +110,7 @@ def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) 
 
 
 def curves_json(curves: LearningCurves) -> dict[str, Any]:
-    """Return plain data; a time that is not reached is null."""
+    """Return plain data; null for a time that is not reached."""
     return {
         "steps": curves.steps.tolist(),
         "steps_per_epoch": curves.steps_per_epoch,

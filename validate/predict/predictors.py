@@ -1,7 +1,6 @@
-"""Every prediction of the anchors' cosines: one list, that comparisons, claims and figures share.
+"""Every prediction of the anchors' cosines, in one list that comparisons, claims and figures share.
 
-A prediction is made from the task, or from what a run knows before training: its label counts and its initial
-weights.
+A prediction is made from the task, or from a run before training: its label counts and its initial weights.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def marginal_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
 
 
 def _drive_cosines(task: Task, tokens: Sequence[int], common: FloatArray | float) -> FloatArray:
-    """Return the cosines of P^s less what is common; NaN if that is rounding or s never trained."""
+    """Return the cosines of P^s − ``common``; NaN if that is only rounding or s is never trained."""
     labels = training_labels(task, tuple(tokens))
     drives = labels - common
     unseen = [not token_ratio(task, s, held_out=True, exact=True) for s in tokens]
@@ -74,7 +73,7 @@ def _drive_cosines(task: Task, tokens: Sequence[int], common: FloatArray | float
 
 
 def eq14_cosines(task: Task, tokens: Sequence[int]) -> FloatArray:
-    """Return the cosines of eq. 14 with the width that it prints."""
+    """Return the cosines of eq. 14 with its printed width."""
     return cosine_matrix(eq14_embedding(task, tokens))
 
 
@@ -86,8 +85,8 @@ def from_counts(run: Observations, tokens: Tokens, _: int = 0) -> FloatArray:
 def from_frozen_flow(run: Observations, tokens: Tokens, epoch: int) -> FloatArray:
     """Predict by eq. 5 from the run's own initial weights and data, at the time of an epoch.
 
-    W(t) = W(0) + tD with D the frozen flow's direction and t = Σ learning rate, so that the inner products
-    are those of W(0), of W(0) with D, and of D.
+    W(t) = W(0) + tD with D the frozen flow's direction and t = Σ learning rate, so the inner products follow
+    from those of W(0), of W(0) with D, and of D.
     """
     rows, time = _rows(run, tokens), time_at(run, epoch)
     crossed = run.array("frozen_start")
@@ -109,7 +108,7 @@ from_uniform, from_marginal, from_eq14 = map(_of_run, (uniform_cosines, marginal
 
 
 def gram_cosines(gram: FloatArray) -> FloatArray:
-    """Return the cosine matrix that belongs to inner products, shape (n, n); NaN for a zero vector."""
+    """Return the cosine matrix of given inner products, shape (n, n); NaN for a zero vector."""
     norms = np.sqrt(np.diagonal(gram))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.clip(gram / norms[:, None] / norms, -1.0, 1.0)
@@ -121,8 +120,8 @@ class Predictor:
 
     ``name`` is for tables, ``label`` for figures, with mathematics. ``cosines`` takes (run, tokens, epoch)
     and returns a matrix of shape (n, n), ``of_task`` the same from (task, tokens) where no run is needed.
-    ``needs`` are the observables that it reads. ``sums_only`` marks one that is about labels which are the
-    key plus the anchors themselves.
+    ``needs`` are the observables that it reads. ``sums_only`` marks one that holds only where the label is
+    the key plus the anchors.
     """
 
     name: str
@@ -133,7 +132,7 @@ class Predictor:
     sums_only: bool = False
 
     def speaks_of(self, task: Task, tokens: Sequence[int]) -> bool:
-        """Return whether it means anything for some tokens of a task."""
+        """Return whether it is defined for some tokens of a task."""
         return not self.sums_only or are_summed(task, tokens)
 
     def applies(self, run: Observations, tokens: Sequence[int]) -> bool:
@@ -142,7 +141,7 @@ class Predictor:
 
 
 def are_summed(task: Task, tokens: Sequence[int]) -> bool:
-    """Return whether every token is an anchor of a sum of anchors: eq. 14 is about no other rule."""
+    """Return whether every token is an anchor of a sum of anchors: eq. 14 covers no other rule."""
     mappings = [task.mapping_of(token) for token in tokens]
     return all(mapping is not None and isinstance(mapping.rule, Sum) for mapping in mappings)
 
@@ -187,9 +186,9 @@ EQUATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, FloatArray]:
-    """Return what every predictor says that needs the task alone, each a matrix of shape (n, n).
+    """Return the cosine matrix, shape (n, n), of every predictor that needs the task alone.
 
-    With ``sums_only``, only of those that know sums of anchors in closed form and count no labels.
+    With ``sums_only``, only of those that have a closed form for sums of anchors and count no labels.
     """
     return {
         p.name: p.of_task(task, tokens)
@@ -201,7 +200,7 @@ def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict
 def predictions(
     runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
-    """Return each predictor's matrices, at an epoch for each run; those that say nothing are left out."""
+    """Return each predictor's matrices, at an epoch for each run; those that do not apply are left out."""
     return {
         p.name: [p.cosines(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
         for p in PREDICTORS

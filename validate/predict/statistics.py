@@ -39,7 +39,7 @@ Statistic = Callable[[FloatArray], npt.ArrayLike]
 
 
 class TokenStatistics(NamedTuple):
-    """One token's label distribution in numbers, of the training data."""
+    """One token's label distribution in the training data, in numbers."""
 
     token: int
     kind: str
@@ -69,7 +69,7 @@ class Cosines:
     def of_samples(cls, labels: SampledLabels, rows: list[int], weights: FloatArray | None = None) -> Cosines:
         """Return the cosines of P^s − c as ratios of unbiased inner products.
 
-        c is the mean of the P^s with some weights, or u. The bias that is left is of the order of the squared
+        c is the mean of the P^s with some weights, or u. The remaining bias is of the order of the squared
         relative error of a squared norm, at most a few percent where ``RESOLVED`` admits a cosine; an
         estimate may exceed 1.
         """
@@ -83,7 +83,7 @@ class Cosines:
             return np.asarray(products / norms[:, None] / norms)
 
         squares = labels.estimate(lambda moments: np.diagonal(inner(moments)))
-        driven = weights is None or weights[rows] > 0  # Not a token that is never seen in training.
+        driven = weights is None or weights[rows] > 0  # False for a token that is never seen in training.
         resolved = np.asarray(squares.value > RESOLVED * squares.standard_error + _ROUNDING) & driven
         return cls(lambda statistic: labels.estimate(lambda m: statistic(matrix(m))), resolved, True)
 
@@ -161,9 +161,9 @@ def _exact(values: npt.ArrayLike) -> SampledValue:
 
 
 def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, Cosines]:
-    """Return what needs no samples: of the sampled predictors nothing, of sums their closed forms."""
+    """Return the cosines that need no samples; with ``sums_only``, only predictors that are closed forms."""
     found = task_cosines(task, tokens, sums_only=sums_only)
-    with suppress(TooManyEntriesError):  # Predictions say that it is left out.
+    with suppress(TooManyEntriesError):  # The printed prediction says that it is left out.
         cosines = [[finite_sample_cosine(task, a, b, held_out=True).cosine for b in tokens] for a in tokens]
         found[ONE_DATA_SET] = np.array(cosines)
     return {name: Cosines.exact(matrix) for name, matrix in found.items()}
@@ -221,7 +221,7 @@ def summary(cosines: Cosines, tokens: Tokens) -> list[str]:
 
 
 def distance_notes(groups: Iterable[Tokens]) -> list[str]:
-    """Return the sentences on distances that do not occur or are not shown, as these groups need them."""
+    """Return sentences on distances that do not occur or are not shown, if any group has such distances."""
     distances = [_distances(tokens) for tokens in groups]
     notes = []
     if any(_have_gaps(each[:MOST_DISTANCES]) for each in distances):
@@ -246,7 +246,7 @@ def with_error(value: float, error: float, exact: str = ".3f") -> str:
 
 
 def known_digits(value: float, error: float) -> str:
-    """Return an estimate in the decimals that its standard error leaves, three at most; NaN is "–"."""
+    """Return an estimate with the decimals that its standard error supports, at most three; NaN is "–"."""
     if math.isnan(value):
         return UNDEFINED
     decimals = 3 if error == 0 else min(3, max(0, -math.floor(math.log10(2 * error))))

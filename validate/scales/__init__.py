@@ -1,1 +1,1 @@
-"""The initial scales that a torch module has, and what escapes the one that was meant."""
+"""The initial scales of a torch module, and what escapes the intended one."""

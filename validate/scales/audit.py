@@ -1,4 +1,4 @@
-"""``audit``: the rate of every matrix, what escapes it, and what a look at the numbers cannot tell."""
+"""``audit``: the rate of every matrix, what escapes it, and what the numbers alone cannot tell."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Audit(Shown):
     Attributes
     ----------
     rate : float
-        The γ that matrices are held against: the one asked for, or the median over them.
+        The γ that matrices are compared with: the one asked for, or the median over them.
     asked : bool
         Whether it was asked for.
     matrices : tuple of MatrixRate
-        Every matrix and embedding whose fan-in is known, with 95 % intervals that hold together.
+        Every matrix and embedding whose fan-in is known, with 95 % intervals that hold simultaneously.
     norms : tuple of NormLoss
     escapes : tuple of Escape
         Every deviation, with its kind and likely origin.
@@ -124,7 +124,7 @@ def audit(
     rate : float, optional
         The γ that every matrix is meant to have; the median over the matrices by default.
     inputs : optional
-        The arguments of a forward pass, which shows what the norms read: one, a tuple, or a dict.
+        The arguments of a forward pass that shows the inputs of the norms: one, a tuple, or a dict.
     fan_in : mapping from str to int, optional
         Fan-ins in modules of your own; see ``sim.initialise_``.
 

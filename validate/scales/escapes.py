@@ -18,9 +18,9 @@ from theory import InputError
 
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
 _POSITIONS = ("pos", "wpe")
-"""What a table of positions is called; numbers alone do not tell it from other embeddings."""
+"""Parts of the names of position tables; numbers alone do not tell these from other embeddings."""
 _MOST_LAYERS = 96
-"""The greatest depth that explains a scale divided by √(2 n_layers)."""
+"""The greatest depth considered for a scale divided by √(2 n_layers)."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ def rate_of(std: float, fan_in: int) -> float:
 def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> MatrixRate:
     r"""Measure a matrix, or one that is packed into it; its entries are taken as independent draws.
 
-    The interval covers with 1 − ``alpha``. The variance of n entries has about the distribution
+    The interval has coverage 1 − ``alpha``. The variance of n entries has about the distribution
     :math:`\chi^2_\nu/\nu`, where :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal
     entries for κ = 3.
     """
     entries = (role.tensor.detach() if part is None else part).cpu().double().flatten()
-    n, shifted = entries.numel(), entries - entries[:1]  # Nothing is left of equal ones, not even rounding.
+    n, shifted = entries.numel(), entries - entries[:1]  # Equal entries become exactly 0, without rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
     kurtosis = float((centred.square() / square).square().mean()) if square > 0 else math.nan
@@ -92,7 +92,7 @@ class Escape:
 def matrix_escapes(
     matrix: MatrixRate, reference: tuple[float, float, float], alpha: float
 ) -> Iterator[Escape]:
-    """Yield how a matrix, or one packed into it, escapes a rate with its interval, if it does."""
+    """Yield the escape of a matrix, or of one packed into it, from a rate with its interval, if any."""
     role, (rate, low, high) = matrix.role, reference
     packed = role.packed()
     parts = [matrix_rate(role, alpha / len(packed), part) for part in packed]
@@ -109,7 +109,7 @@ def matrix_escapes(
 
 
 def _explanation(found: MatrixRate, rate: float) -> str:
-    """Return the usual initialisation whose scale a matrix has in place of the rate's, or nothing."""
+    """Return the usual initialisation that explains a matrix's scale, which is not the rate's, or nothing."""
     role, fan_in = found.role, found.fan_in
     other = max(math.prod(role.shape) // fan_in, 1)
     axis = "all packed matrices together" if role.parts > 1 else "its other axis"
@@ -129,7 +129,7 @@ def _explanation(found: MatrixRate, rate: float) -> str:
 
 
 def role_escapes(role: Role) -> Iterator[Escape]:
-    """Yield what is wrong with a tensor beside its rate."""
+    """Yield the escapes of a tensor other than by its rate."""
     entries, name = role.tensor.detach().cpu().double(), role.name
     if role.kind != "unknown" and not torch.isfinite(entries).all():
         raise InputError("module", name, "holds NaN or infinity", "audit the module before it diverges")
@@ -175,8 +175,8 @@ def _is_position(role: Role) -> bool:
 class NormLoss(NamedTuple):
     """How much of its output a norm loses to its ε.
 
-    ``variance`` is the mean over rows of what stands under the root beside ε, ``lost`` the share that the
-    output is shorter by, 1 − mean √(v/(v + ε)). Both are NaN if no input reached the norm.
+    ``variance`` is the mean over rows of v, which is added to ε under the root; ``lost`` is the share by
+    which the output is shorter, 1 − mean √(v/(v + ε)). Both are NaN if no input reached the norm.
     """
 
     name: str
@@ -215,7 +215,7 @@ def _epsilon_of(module: nn.Module) -> float | None:
     if "LayerNorm" not in name and "RMSNorm" not in name:
         return None
     given = (getattr(module, attribute, None) for attribute in ("eps", "variance_epsilon", "epsilon"))
-    # torch's RMSNorm takes the machine's own where none is given.
+    # torch's RMSNorm takes the machine epsilon where none is given.
     own = float(torch.finfo(torch.get_default_dtype()).eps) if isinstance(module, nn.RMSNorm) else None
     return next((value for value in given if isinstance(value, float)), own)
 

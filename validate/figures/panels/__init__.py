@@ -1,1 +1,1 @@
-"""Panels: objects that hold arrays and draw themselves on given axes; a panel of a kind is one module."""
+"""Panels: objects that hold arrays and draw themselves on given axes; each kind of panel is one module."""

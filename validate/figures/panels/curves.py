@@ -1,4 +1,4 @@
-"""Lines over one axis, each of one seed or of several."""
+"""Lines over one axis, each for one seed or several."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Curve:
     ----------
     x : array_like, shape (n,)
     seeds : ndarray, shape (n_seeds, n)
-        One row a seed, NaN where undefined; a single row for a prediction that is the same for all.
+        One row per seed, NaN where undefined; a single row for a prediction that is the same for all.
     within : tuple of float
         The values that the measure can take; the interval is cut to them.
     spread : ndarray, shape (n,), optional
         A standard deviation over sequences.
     interval : ndarray, shape (2, n), optional
-        Both ends of an interval where ``seeds`` is its centre.
+        Both ends of an interval around ``seeds``, used if that is a single row.
     """
 
     x: npt.ArrayLike
@@ -50,7 +50,7 @@ class Curve:
 
 @dataclass
 class Curves(BasePanel):
-    """Some lines with intervals over seeds, and with each seed thin where a point has few.
+    """Lines with intervals over seeds, or with a thin line for each seed where a point has few.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Curves(BasePanel):
     xscale, yscale : str
         "linear", "log", or "symlog", which is linear below the smallest positive x.
     ylim : tuple, optional
-        The lower and the upper end; None of either for matplotlib's choice.
+        The lower and the upper end; None leaves either to matplotlib.
     levels : mapping
         Horizontal lines: a number, or a number and its look.
     xticks : (places, texts), optional
@@ -70,9 +70,9 @@ class Curves(BasePanel):
     each : bool
         Whether each seed is shown, however many there are.
     whole : bool
-        Whether x counts something and has ticks at whole numbers alone.
+        Whether x is a count, with ticks at whole numbers only.
     corner : str
-        A word in the corner.
+        A text in the corner.
     interval : str
         The meaning of intervals.
     """
@@ -105,12 +105,12 @@ class Curves(BasePanel):
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
             ax.set_ylim(*self.ylim)
-            # Beyond data, which may fill a small part of the axis, an open end leaves a twentieth of it all.
+            # An open end leaves a twentieth of the whole axis, of which the data may fill a small part.
             low, high = (ax.dataLim.intervaly[i] if end is None else end for i, end in enumerate(self.ylim))
             if 0 < (margin := 0.05 * (high - low)) < math.inf:
                 open_low, open_high = (end is None for end in self.ylim)
                 ax.set_ylim(low - margin * open_low, high + margin * open_high)
-        # Of a run that has only begun there is 0 alone, which no logarithm shows.
+        # A run that has only begun has x = 0 alone, which a logarithmic axis cannot show.
         if self.xscale == "symlog" and any(np.any(c.x) for c in self.curves.values()):
             every = np.concatenate([np.ravel(c.x) for c in self.curves.values()])
             least, most = float(every[every > 0].min()), float(every.max())
@@ -121,7 +121,7 @@ class Curves(BasePanel):
             ax.set_xlim(0, most)
         elif self.xscale == "log":
             ax.set_xscale("log")
-            ax.xaxis.set_minor_formatter(NullFormatter())  # Within one decade its labels would overlap.
+            ax.xaxis.set_minor_formatter(NullFormatter())  # Within one decade minor labels would overlap.
         elif self.whole:
             ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         if self.xticks is not None:

@@ -1,4 +1,4 @@
-"""A number over two axes, in colours."""
+"""Numbers over two axes, as colours."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from validate.figures.style import DIVERGING, SEQUENTIAL
 from validate.judge.stats import COSINE
 
 _MOST_NUMBERS = 100
-"""Cells of a map that has its numbers written into them."""
+"""The most cells of a map whose numbers are written into its cells."""
 _TICKS, _NAMES, _ALL_NAMES = 3, 8, 12
-"""How many numbers, and words of many or of few, there is room for beside a matrix."""
+"""How many labels fit beside a matrix: numbers, a selection of words, or all words."""
 
 
 @dataclass
@@ -36,10 +36,10 @@ class HeatMap(BasePanel):
     texts : sequence of sequences of str, optional
         The text in each cell; by default its number.
     hatched : ndarray of bool, shape (len of y, len of x), optional
-        Cells that are hatched: something is there that has no number.
+        Cells to hatch: there is something, but it has no number.
     limits : (float, float), optional
-        The numbers at the ends of the colours; by default the least and the greatest, or as far below zero
-        as above where one is negative.
+        The numbers at the ends of the colours; by default the least and the greatest, or symmetric
+        about zero if any number is negative.
     frames : sequence of (row, first column, last column)
         Cells of a row that are framed.
     matrix : bool
@@ -94,7 +94,7 @@ def cosine_map(title: str, tokens: Sequence[Any], matrices: FloatArray, kind: st
     """Return the map of a cosine matrix, mean of ``matrices`` of shape (n_seeds, n, n).
 
     Above it stands the mean over all pairs of different tokens; ``tokens`` are the names along the sides,
-    ``kind`` that of the axes.
+    ``kind`` is the name of both axes.
     """
     means = np.array([off_diagonal(matrix).mean() for matrix in matrices])
     axis, name = (kind, tuple(tokens)), " ".join(title.split())

@@ -1,4 +1,4 @@
-"""The base of every panel, arrays that draw themselves; points in the plane; words for marks and means."""
+"""The base of every panel, points in the plane, and the wording of marks and means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from validate.figures.style import new_axes, styled
 from validate.judge.stats import ANY, number, over_seeds
 
 FEW = 3
-"""With fewer seeds Student's interval says next to nothing: each seed is shown in its place."""
+"""With fewer seeds Student's interval says next to nothing: each seed is shown instead."""
 OVER_SEEDS, EACH_SEED = "95 % interval over seeds (Student t)", "one seed each"
 OVER_SEQUENCES = "standard deviation over the probe's sequences, mean over seeds"
 
@@ -74,7 +74,7 @@ def marks_text(panels: Iterable[BasePanel]) -> str:
 
 
 def seeds_text(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> str:
-    """Return a mean over seeds with its interval, or with each of two: "0.3 [0.1, 0.5]", "0.3 (0.2, 0.4)"."""
+    """Return a mean over seeds with its interval, or of two with both: "0.3 [0.1, 0.5]", "0.3 (0.2, 0.4)"."""
     array = np.asarray(values, np.float64)
     known = array[np.isfinite(array)].tolist()
     if 1 < len(known) < FEW:
@@ -96,7 +96,7 @@ class Group:
     joined : bool
         Whether a thin line joins them in their order.
     names : mapping of int to str
-        The names that stand at some of them.
+        The names shown at some of them, by index.
     """
 
     xy: FloatArray
@@ -116,7 +116,7 @@ class Points(BasePanel):
     groups : dict of Group
         By the name in the legend; one that begins with "_" stays out of it.
     limits : (float, float), optional
-        The ends of both axes, which then are alike, with a line where both are equal.
+        The ends of both axes, which then have equal scales, with a line where both are equal.
     """
 
     groups: dict[str, Group]

@@ -1,6 +1,6 @@
 """The figures of the paper, each built from observations; ``anchorflow figures`` draws them.
 
-Each module of this package registers the figures that it builds; a new module is found by itself.
+Each module of this package registers the figures that it builds; a new module is discovered automatically.
 """
 
 from importlib import import_module

@@ -38,7 +38,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     average = f"The first attention is close to the average at {at if near else 'no epoch shown'}"
     told = ", ".join(f"{seeds_text(values, SHARE)} at epoch {e}" for e, values in errors.items())
     values = setting.array("singular/0.W_V", epochs[0])
-    ratios = values[:, 1:2].sum(axis=1) / values[:, 0]  # Of a single one, as with d_k = 1, 0.
+    ratios = values[:, 1:2].sum(axis=1) / values[:, 0]  # 0 where there is a single one, as with d_k = 1.
     stands = "stands out" if ratios.mean() <= STANDS_OUT else "does not stand out"
     share = f"σ2/σ1 = {seeds_text(ratios, SHARE)}"
     first = f"At epoch {epochs[0]} the first singular value of W_V {stands} ({share})."
@@ -70,7 +70,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
 def first_attention_large(observations: Sequence[Observations]) -> Sheet:
     """Draw the first attention at large initial weights, and its distance from the average over γ.
 
-    The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at initialisation.
+    The crosses on a dotted line are Lemma 1's share of entries within 0.1 of 1/i at initialisation.
     """
     every = runs.of_kind(observations, runs.ATTENTION, "Fig. 12 is about Transformers")
     small = runs.small_scale(every)
@@ -96,7 +96,7 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
 def second_attention(observations: Sequence[Observations]) -> Sheet:
     """Draw the last row of the last layer's attention, by position p of the key, and with positions alone.
 
-    Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
+    Each seed is a thin line: a mean of logits hides that seeds may find different solutions.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 15 is about Transformers"))
     has_positions = setting.has("last_logits_positions")
@@ -160,7 +160,7 @@ def _average_over_gamma(settings: Sequence[Setting], epochs: Sequence[int]) -> l
     gammas = np.array([s.init_rate for s in settings])
     errors, shares = dict[str, Curve](), dict[str, Curve]()
     for epoch, colour in zip(epochs, PALETTE, strict=False):
-        nearest = [(s, s.nearest(epoch)) for s in settings]  # A run that ended sooner has others.
+        nearest = [(s, s.nearest(epoch)) for s in settings]  # A run that ended sooner has other epochs.
         name = f"epoch {' or '.join(map(str, sorted({e for _, e in nearest})))}"
         error = runs.over_settings([s.array("first_attention_error", e) for s, e in nearest])
         share = runs.over_settings([s.array("lemma1_share", e)[:, 0] for s, e in nearest])
@@ -212,7 +212,7 @@ def _value_alignment(setting: Setting, epoch: int, title: str) -> Curves:
 def _last_logits(setting: Setting, epoch: int) -> Curves:
     """Return the logits of the last row for some positions of the key, relative to the key's own.
 
-    The softmax sees differences only.
+    The softmax depends on differences only.
     """
     logits = setting.array("last_logits", epoch)
     _, n_places, length = logits.shape
@@ -231,7 +231,7 @@ def _last_logits(setting: Setting, epoch: int) -> Curves:
 def _last_attention(setting: Setting, epoch: int) -> HeatMap:
     """Return the last row after the softmax by position of the key, with a frame round key and anchors.
 
-    The mass outside the frames, mean over positions, is small at a cliff (Lemma 5).
+    The mass outside the frames, averaged over positions, is small at a cliff (Lemma 5).
     """
     attention, q = setting.array("last_attention", epoch), setting.task.n_anchors
     n_places, length = attention.shape[1:]

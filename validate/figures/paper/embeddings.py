@@ -27,7 +27,7 @@ MEANS = "Above each matrix: the mean over pairs of different tokens."
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict (eq. 5, 7, 8).
 
-    C has the cosines of P^s − u, of P^s − P̄ (the drive once the marginal distribution P̄ is fitted), of the
+    C shows the cosines of P^s − u, of P^s − P̄ (the drive once the marginal distribution P̄ is fitted), of the
     run's own label counts, and of the late direction of the frozen flow with its own initial weights.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.EMB_MLP, "Fig. 4 is about the Emb-MLP"))
@@ -56,7 +56,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
 def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices and components of the Transformer's embedding, and of eq. 14's (Prop. 2, 3).
 
-    The width of 12 in eq. 14 is the paper's and not the one that follows from the label distribution.
+    The width of 12 in eq. 14 is the paper's, not the one that follows from the label distribution.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
     epochs, (group, tokens) = runs.shown_epochs(setting), embedding.rule_group(setting.task)
@@ -68,7 +68,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
     words = "C: one row of cosines against training."
-    if are_summed(setting.task, tokens):  # Eq. 14 knows no other rule.
+    if are_summed(setting.task, tokens):  # Eq. 14 covers no other rule.
         panels = _eq14_beside_training(setting, tokens, epochs[-1])
         beside = ", these beside those of training" * any(p.title.startswith("training") for p in panels)
         title = f"D  Cosines and components of $\\tilde w$ (eq. 14){beside}; {group} anchors"
@@ -115,8 +115,8 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
 def transformer_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices and components of the Transformer's embedding at large initial weights.
 
-    The rank correlation above each map says how far a component puts the keys in numerical order; keys that
-    go round a ring in their order are a structure that no component shows, so that a ring is named.
+    The rank correlation above each map says how closely a component follows the keys' numerical order. No
+    component shows that keys go round a ring in their order, so a ring is named.
     """
     settings = runs.large_scales(runs.of_kind(observations, runs.ATTENTION, "Fig. 11 is about Transformers"))
     rows, rings = [], []
@@ -138,7 +138,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
 def _middle_rows(
     setting: Setting, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
 ) -> list[Curves]:
-    """Return the row of a token in the middle (15 of 11..20, as in the paper) at some epochs."""
+    """Return the row of the middle token (15 of 11..20, as in the paper) at some epochs."""
     middle = (len(tokens) - 1) // 2
     return [embedding.cosine_rows(setting, tokens, e, names, f", epoch {e}")[middle] for e in epochs]
 
@@ -166,7 +166,7 @@ def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[
     ]
     if setting.has("pca_anchors") and tokens == task.reasoning_anchors:
         seen = setting.array("pca_anchors", epoch)[0]
-        # The sign of a component means nothing: training's is turned to the theory's.
+        # The sign of a component means nothing: training's is matched to the theory's.
         signs = np.where((seen[:, :2] * theory.coordinates[:, :2]).sum(axis=0) < 0, -1, 1)
         explained = setting.array("pca_anchors_variance", epoch)[0]
         observed = PrincipalComponents(coordinates=seen[:, :2] * signs, explained=explained[:2])

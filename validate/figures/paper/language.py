@@ -136,7 +136,7 @@ def _gaps(
 
 
 def _course(curve: Curve) -> str:
-    """Return how the means that are known run over γ: rise, fall, or turn inside."""
+    """Return in words whether the known means rise or fall with γ, or turn in between."""
     known = np.isfinite(curve.seeds).any(axis=0)
     gammas, means = np.asarray(curve.x)[known], np.nanmean(curve.seeds[:, known], axis=0)
     if len(means) < 2:
@@ -161,7 +161,7 @@ def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> He
 
 
 def _words(title: str, setting: Setting, name: str, matrices: Sequence[FloatArray]) -> HeatMap:
-    """Return the map of the first seed; others have other words, and fewer of them where a text has few."""
+    """Return the map of the first seed; other seeds have other words, and fewer if their text has few."""
     words = shown_words(setting.runs[0]).get(name) or range(1, len(matrices[0]) + 1)
     panel = cosine_map(title, words, matrices[0][None], "word, by frequency")
     means = [float(off_diagonal(matrix).mean()) for matrix in matrices]

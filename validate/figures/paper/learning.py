@@ -36,9 +36,9 @@ OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
 def learning(observations: Sequence[Observations]) -> Sheet:
     """Draw loss and accuracy over epochs on a logarithmic axis, the Transformer (A) above the Emb-MLP (B).
 
-    Two dotted lines are computed from the task. In A, the entropy of a memory anchor's label distribution. In
-    B, the memory accuracy that no sum of embeddings can pass in expectation. Dots are the curves that the
-    theory predicts for the Emb-MLP without any run, where they are kept.
+    Two dotted lines are computed from the task: in A, the entropy of a memory anchor's label distribution; in
+    B, the memory accuracy that no sum of embeddings can exceed in expectation. Dots are the theory's kept
+    predictions of the Emb-MLP's curves, made without any run.
     """
     needs = "Fig. 3 is about the Transformer and the Emb-MLP"
     transformer = runs.of_kind(observations, runs.ATTENTION)
@@ -149,7 +149,7 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     kept = prediction_for(config, load_predictions())
     try:
         alike = flow_arguments(config) == flow_arguments(make_member_config(usual))
-    except InputError:  # No flow describes such a training.
+    except InputError:  # No flow describes such training.
         alike = False
     if kept is None or not alike:
         return {}
@@ -162,7 +162,7 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
 
 
 def _ceilings(setting: Setting) -> dict[str, float]:
-    """Return the accuracy that no sum of embeddings passes, for the model that sums them."""
+    """Return the accuracy that no sum of embeddings exceeds, for the model that sums them."""
     ceiling = order_blind_ceiling(setting.task) if setting.kind == "emb-mlp" else None
     return {} if ceiling is None else {f"memory: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
 
@@ -174,7 +174,7 @@ def _peak(setting: Setting) -> float:
 def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves:
     """Return the largest rise of a data set's loss above its lowest value before, over the learning rate.
 
-    A loss that overflowed counts with the rise that was seen.
+    A loss that overflowed counts with the rise that was observed.
     """
     curves = {}
     gammas = sorted({s.init_rate for s in settings})

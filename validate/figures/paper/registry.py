@@ -1,4 +1,4 @@
-"""Which figures there are, where their runs come from, and how each is built."""
+"""The registered figures: the sources of their runs, and the functions that build them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Build = Callable[[Sequence[Observations]], Sheet]
 
 @dataclass(frozen=True)
 class Source:
-    """Studies of which a figure shows one: the first whose kept runs have every γ that it needs.
+    """Alternative studies for a figure: it shows the first whose kept runs have every γ that it needs.
 
     Attributes
     ----------
     studies : tuple of str
-        In an order that is fixed by where their settings come from, never by what their runs show. Studies
-        joined by "+" are shown together, their runs cut to the shortest: at a constant learning rate a
-        short run is the beginning of a long one.
+        In an order fixed by the origin of their settings, never by their results. Studies joined by "+" are
+        shown together, their runs cut to the shortest: at a constant learning rate a short run is the
+        beginning of a long one.
     init_rates : tuple of float
         The γ without which the figure says nothing; a study that lacks one is passed over.
     """
@@ -56,7 +56,7 @@ class Source:
 
 
 LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
-"""The paper's Emb-MLP as printed, then at another rate to the printed sum of learning rates, then shorter."""
+"""The paper's Emb-MLP as printed, then at another rate with the printed sum of rates, then shorter."""
 LIKELIEST_GPT2 = Source(("printed-gpt2", "language"), (LARGE, SMALL))
 """The paper's GPT-2 at a size for two cores: at the printed rate, then at a larger one."""
 
@@ -82,19 +82,19 @@ def _cut(runs: list[Observations]) -> list[Observations]:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper, or one of your own beside them.
+    """A figure of the paper, or one of your own.
 
     Attributes
     ----------
     number : int
-        The paper's; any other for one's own.
+        The paper's number; any other for a figure of your own.
     title : str
     sources : tuple of Source
-        Where the runs come from that it shows by default; none if a task is all it needs.
+        The sources of the runs that it shows by default; none if it needs only a task.
     build : callable
         From observations to a sheet; refuses runs that cannot make it.
     compares : str
-        What it compares runs over, "γ" or "learning rate": runs of one value alone do not fill it.
+        The axis along which it compares runs, "γ" or "learning rate": runs of one value do not fill it.
     """
 
     number: int
@@ -115,7 +115,7 @@ class PaperFigure:
         return replace(self.build(observations), title=f"Fig. {self.number}: {self.title}")
 
     def kept(self, read: Read) -> tuple[dict[str, list[Observations]], list[NoRunsError]]:
-        """Return the kept runs of its sources by study, and the refusals of sources without."""
+        """Return the kept runs of its sources by study, and the refusals of sources without any."""
         found: dict[str, list[Observations]] = {}
         missing: list[NoRunsError] = []
         for source in self.sources:
@@ -135,10 +135,10 @@ FIGURES: dict[int, PaperFigure] = {}
 def paper_figure(
     number: int, title: str, *sources: str | Source, compares: Literal["", "γ", "learning rate"] = ""
 ) -> Callable[[Build], Build]:
-    """Register the function below as what builds a figure; commands, reports and gallery then know it.
+    """Register the function below as a figure's builder; commands, reports and gallery then know it.
 
-    ``sources`` are studies whose kept runs it shows by default, or choices between studies; for the others
-    see ``PaperFigure``.
+    ``sources`` are studies whose kept runs it shows by default, or choices between studies; for the
+    other parameters see ``PaperFigure``.
     """
 
     def register(build: Build) -> Build:
@@ -154,7 +154,7 @@ def paper_figure(
 
 
 def find_figure(number: int) -> PaperFigure:
-    """Return a figure by its number, or refuse it with those that there are."""
+    """Return a figure by its number; the refusal of an unknown number lists the known ones."""
     if number not in FIGURES:
         known = ", ".join(str(n) for n in FIGURES)
         raise InputError("figure", number, "not among the figures drawn here", f"choose one of {known}")
@@ -181,7 +181,7 @@ def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observa
 
 
 def runs_behind(number: int) -> str:
-    """Return which kept runs a figure shows, how they are trained anew, and what they cost."""
+    """Describe the kept runs that a figure shows, the command that trains them again, and their cost."""
     chosen, _ = find_figure(number).kept(kept)
     runs = [run for own in chosen.values() for run in own]
     if not runs:

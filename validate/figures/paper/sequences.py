@@ -28,12 +28,12 @@ from validate.observe import Observations
 SEED, COUNT = 0, 4
 KEY, NOISE = ("key", PALETTE[4]), ("noise", KEYS.colour)
 EARLY_ACCURACY = 0.3
-"""B is early: the last snapshot before any seed's memory accuracy passes this."""
+"""B shows the last snapshot before any seed's memory accuracy passes this."""
 
 
 @paper_figure(2, "Sequences of the task")
 def examples(observations: Sequence[Observations]) -> Sheet:
-    """Draw sequences of each mapping with their labels, from the paper's task or the first of the runs."""
+    """Draw sequences of each mapping with their labels, from the first run's task or the paper's."""
     known = [o for o in observations if isinstance(o.config.task, Task)] or observations
     task = known[0].task if known else Task.paper()
     rng = np.random.default_rng(SEED)
@@ -103,7 +103,7 @@ def _box(ax: Axes, x: float, y: float, token: int, colour: str) -> None:
 def label_distributions(observations: Sequence[Observations]) -> Sheet:
     """Draw two memory mappings whose label distributions differ (A), and outputs in four label ranges (B).
 
-    Of each network the longest runs of A are shown. The mass inside its range stands above each panel of B.
+    A shows the longest runs of each network. Above each panel of B stands the mass inside its range.
     """
     # A language model's task has no mappings.
     known = [o for o in observations if isinstance(o.config.task, Task)]
@@ -131,7 +131,7 @@ def label_distributions(observations: Sequence[Observations]) -> Sheet:
 
 
 def _longest(settings: Sequence[Setting]) -> list[Setting]:
-    """Return of each network, γ and task the setting with the longest runs: others fit less of the tables."""
+    """Return the setting with the longest runs of each network, γ and task: others fit the tables less."""
     by_length = sorted(settings, key=lambda setting: setting.runs[0].config.training.epochs)
     last = {(model_name(setting, rate=True), setting.task): setting for setting in by_length}
     return [setting for setting in settings if any(setting is longest for longest in last.values())]
@@ -174,7 +174,7 @@ def _early(setting: Setting) -> int:
 
 
 def _accuracy(setting: Setting, epoch: int) -> float:
-    """Return the largest memory accuracy of any seed at the evaluation next to an epoch."""
+    """Return the largest memory accuracy of any seed at the evaluation nearest to an epoch."""
     nearest = [min(run.metrics, key=lambda line: abs(line["epoch"] - epoch)) for run in setting.runs]
     return max(float(line["accuracy"]["mem"]) for line in nearest)
 

@@ -20,10 +20,10 @@ from validate.observe import Observations
 
 MOST_MATRICES = 16
 OVER_GAMMA = Source(("group-small", "scan"), (LARGE, SMALL))
-"""The ranks over more γ: the primary setting at a quarter of the size, then what was trained for 3 epochs."""
+"""Ranks over more γ: the primary setting at a quarter of the size, then runs of 3 epochs."""
 IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 FOLLOWED = ("0.W_V", "W_E", "W_U", "W_emb", "W1", "W2")
-"""The matrices to follow over time, the first three that there are."""
+"""The matrices to follow over time: the first three of these that exist."""
 
 
 @paper_figure(13, "Singular values over γ", likeliest(LARGE, SMALL), OVER_GAMMA, compares="γ")
@@ -33,7 +33,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     The effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and Vetterli 2007), is r for r equal singular values. D
     has more γ, in other runs.
     """
-    # The longest runs that hold singular values, of as many matrices as any; more γ have panels of their own.
+    # With singular values, then longest, then with the most matrices; more γ have panels of their own.
     families: dict[str, list[Setting]] = {}
     for setting in group_runs(observations):
         families.setdefault(setting.family, []).append(setting)
@@ -79,7 +79,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
 
 
 def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int], title: str) -> Curves:
-    """Return one matrix's singular values over the largest, one line for each setting at its epoch."""
+    """Return one matrix's singular values relative to the largest, a line for each setting at its epoch."""
     curves = {}
     for setting, epoch, colour in zip(settings, epochs, sequential(len(settings)), strict=True):
         values = setting.array(f"singular/{name}", epoch)
@@ -91,13 +91,13 @@ def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int
 
 
 def matrix_name(name: str) -> str:
-    """Return how a matrix is written: "0.W_V" is W_V, with V below."""
+    """Return a matrix's name for a figure: "0.W_V" becomes W with subscript V."""
     head, _, index = name.removeprefix(f"{_layer(name)}.").partition("_")
     return f"${head}_{{\\mathrm{{{index}}}}}$" if index else f"${head}$"
 
 
 def _over_gamma(settings: Sequence[Setting], looks: dict[str, Look]) -> list[Curves]:
-    """Return a panel for each layer, and give a matrix without a look one: one legend serves all panels."""
+    """Return a panel for each layer, and add missing looks to ``looks``: one legend serves all panels."""
     layers = _by_layer(settings, "effective_rank/")
     for name in (matrix_name(m) for names in layers.values() for m in names):
         # Colour and marker together differ for each of 56 matrices.
@@ -137,13 +137,13 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
-    """Return the matrices of which all settings hold some observable."""
+    """Return the matrices for which all runs hold the observable of some prefix."""
     shared = set.intersection(*(set(run.arrays) for s in settings for run in s.runs))
     return {name.removeprefix(prefix) for name in shared if name.startswith(prefix)}
 
 
 def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
-    """Return the matrices of each layer in the order in which they apply, and last those of none."""
+    """Return the matrices of each layer in the order of their use, and last those outside the layers."""
     place, every = {name: i for i, name in enumerate(IN_A_LAYER)}, _matrices(settings, prefix)
     names = sorted(every, key=lambda m: (_layer(m), place.get(m.rpartition(".")[2], -1), m))[:MOST_MATRICES]
     if not names:
@@ -156,6 +156,6 @@ def _by_layer(settings: Sequence[Setting], prefix: str) -> dict[str, list[str]]:
 
 
 def _layer(name: str) -> int:
-    """Return the layer of a matrix, counted from 0; −1 for one of none."""
+    """Return the layer of a matrix, counted from 0; −1 for one outside the layers."""
     layer, dot, _ = name.partition(".")
     return int(layer) if dot and layer.isdecimal() else -1
