@@ -94,8 +94,7 @@ def matrix_escapes(
 ) -> Iterator[Escape]:
     """Yield the escape of a matrix, or of one packed into it, from a rate with its interval, if any."""
     role, (rate, low, high) = matrix.role, reference
-    packed = role.packed()
-    parts = [matrix_rate(role, alpha / len(packed), part) for part in packed]
+    parts = [matrix_rate(role, alpha / role.parts, part) for part in role.packed()] if role.parts > 1 else []
     if matrix.std == 0:
         yield Escape(role.name, "constant", "all its entries are equal")
     elif any(a.std_high < b.std_low for a in parts for b in parts):
