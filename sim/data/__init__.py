@@ -1,1 +1,1 @@
-"""What a run reads: data sets and batches."""
+"""The data that a run trains on: data sets and batches."""

@@ -1,4 +1,4 @@
-"""What training asks of data, whatever they are: sequences in data sets, taken batch by batch."""
+"""What training needs of any data: sequences in data sets, taken batch by batch."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from theory import InputError
 
 Arrays = dict[str, npt.NDArray[Any]]
 _AHEAD = 6400
-"""Sequences gathered at once: one index for many batches costs little more than for one."""
+"""Sequences gathered at once: indexing many batches together costs little more than indexing one."""
 Batch = tuple[Tensor, Tensor]
 """Tokens (M, B, L) and labels (M, B)."""
 
 
 @dataclass(frozen=True)
 class Dataset(ABC):
-    """Sequences and the data sets they belong to: all that training asks of data."""
+    """Sequences and the data sets they belong to: all that training needs of data."""
 
     tokens: Tensor
-    """Shape (n, L), below 0 behind the end of a shorter sequence."""
+    """Shape (n, L); negative after the end of a shorter sequence."""
     labels: Tensor
-    """What comes behind the last token, shape (n,)."""
+    """The token after the last one, shape (n,)."""
     train: Tensor
     """Row numbers of the sequences that are trained on, shape (n_train,)."""
     parts: dict[str, Tensor]
@@ -34,7 +34,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
-        """Return what a run folder keeps of the training data: arrays and text."""
+        """Return the arrays and text that a run folder keeps of the training data."""
 
     def redrawn(self, generator: torch.Generator) -> Tensor:
         """Return the training sequences with fresh noise, shape (n_train, L)."""
@@ -45,7 +45,7 @@ class Batches:
     """Each member's training sequences, (M, n, L), and labels, (M, n), in the order of an epoch.
 
     ``size`` is the number of sequences in a batch; the last of an epoch may hold fewer. ``order``, (M, n), is
-    renewed in place, since recorded steps hold its address.
+    updated in place, since recorded steps hold its address.
     """
 
     def __init__(self, tokens: Tensor, labels: Tensor, size: int) -> None:
@@ -56,16 +56,16 @@ class Batches:
         self._ahead: dict[int, Batch] = {}
 
     def renew(self, order: Tensor) -> None:
-        """Begin an epoch with its order, and with ``tokens`` as they are now."""
+        """Begin an epoch in this order, with ``tokens`` as they are now."""
         self.order.copy_(order)
         self._ahead = {}
 
     def rows(self, position: int, count: int = 1) -> Tensor:
-        """Return the rows of some batches from a position in the epoch on, shape (M, count · size)."""
+        """Return the rows of ``count`` batches from a position in the epoch on, shape (M, count · size)."""
         return self.order[:, position * self.size : (position + count) * self.size]
 
     def of(self, rows: Tensor) -> Batch:
-        """Return the sequences in some rows of each member: rows (..., M, B) to batches (..., M, B, L)."""
+        """Return the sequences in the given rows of each member: (..., M, B) → (..., M, B, L)."""
         flat = (rows + self._first_rows).flatten()
         tokens = self.tokens.flatten(0, 1).index_select(0, flat)
         labels = self.labels.flatten().index_select(0, flat)

@@ -1,4 +1,4 @@
-"""A corpus as token numbers: the user's texts, divided into words or by a tokenizer of Hugging Face."""
+"""A corpus as token numbers: the user's texts, split into words or by a Hugging Face tokenizer."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from theory.reading import PathLike, as_path, open_regular
 
 IntArray = npt.NDArray[np.int32]
 WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*|['’-][^\W_]+)*|\S")
-"""A word: letters and digits, with accents of their own, apostrophes and hyphens inside. Any other mark is a
+"""A word: letters and digits, with combining accents, apostrophes and hyphens inside. Any other mark is a
 token of its own."""
 OTHER = "<other>"
 """The token that stands for every word that the vocabulary leaves out."""
 LARGEST_VOCABULARY = 2**22
-"""Tokens of a tokenizer, counted by the largest number: 16 times the largest in use."""
+"""The most tokens of a tokenizer, judged by its largest number: 16 times the largest in use."""
 _BATCH = 1000
 
 
 def printable(token: str) -> str:
-    """Return a token as text shows it, in tables, figures and files alike: control characters escaped."""
+    """Return a token as tables, figures and files all show it, with control characters escaped."""
     if token.isprintable():
         return token
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in token)
@@ -47,7 +47,7 @@ class Corpus:
     ends: npt.NDArray[np.int64]
     """Where each document ends, shape (n_documents,)."""
     words: tuple[str, ...]
-    """The token of each number, ``printable``."""
+    """The token of each number, made ``printable``."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(map(printable, self.words)))
@@ -94,7 +94,7 @@ class Corpus:
 
     @checked
     def most_frequent(self, n: Size) -> list[int]:
-        """Return up to n tokens by falling frequency, without ``<other>`` and those that never occur."""
+        """Return up to n tokens, most frequent first, without ``<other>`` and those that never occur."""
         order = np.argsort(-self.counts, kind="stable")
         return list(islice((int(i) for i in order if self.counts[i] and self.words[i] != OTHER), n))
 
@@ -132,8 +132,8 @@ def build_corpus(
     documents : iterable of str
         Read once.
     tokenizer : path, optional
-        A JSON file of the library ``tokenizers`` of Hugging Face, whose whole vocabulary is kept. By default
-        the tokens are words in lower case and marks, numbered by falling frequency.
+        A JSON file of Hugging Face's ``tokenizers`` library, whose whole vocabulary is kept. By default the
+        tokens are lower-case words and marks, numbered by decreasing frequency.
     vocabulary : int, optional
         Keep this many of the most frequent tokens; the others become ``<other>``.
     context : int, optional
@@ -165,25 +165,25 @@ def _counted(texts: Iterable[str]) -> Corpus:
 
 
 def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
-    """Return texts in the tokens of a tokenizer of Hugging Face, whose numbers may have gaps."""
+    """Return texts in the tokens of a Hugging Face tokenizer, whose numbers may have gaps."""
     library = require("tokenizers", "corpus")
 
     def refuse(problem: str) -> InputError:
         return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
 
-    with open_regular(as_path("tokenizer", file)) as stored:  # The library would read a device for ever.
+    with open_regular(as_path("tokenizer", file)) as stored:  # The library would read a device forever.
         content = stored.read()
     try:
         tokenizer = library.Tokenizer.from_buffer(content)
     except Exception as error:
         # The library raises no narrower exception, here and in encode_batch.
         raise refuse(f"not a Hugging Face tokenizer ({error})") from None
-    tokenizer.no_truncation()  # A file may hold how a model's batches are made: cut short,
-    tokenizer.no_padding()  # and filled up. A corpus has its texts as they are.
+    tokenizer.no_truncation()  # A file may prescribe that texts are cut short
+    tokenizer.no_padding()  # or padded, for a model's batches; a corpus keeps them whole.
     vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
     size = max(vocabulary, default=-1) + 1
     if size > LARGEST_VOCABULARY:
-        problem = f"has a token of number {size - 1}, above the {LARGEST_VOCABULARY} that a corpus may have"
+        problem = f"has a token with number {size - 1}; a corpus may have {LARGEST_VOCABULARY} tokens at most"
         raise refuse(problem)
 
     def encoded() -> Iterator[Sequence[int]]:
@@ -198,7 +198,7 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
 
 
 def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[np.int64]]:
-    """Return the tokens of the documents that have some, one after another, and where each ends."""
+    """Return the tokens of all documents that have any, one after another, and where each ends."""
     tokens, ends = array("i"), array("q")
     for document in documents:
         if document:

@@ -24,8 +24,8 @@ from theory.task.population import assemble, check_population
 class TaskDataset(Dataset):
     """The labelled sequences of a task, split as the paper splits them.
 
-    Its parts are "mem", "rsn_train", "rsn_test", those that are not empty; where there are several mappings
-    of a kind, each mapping under its name too.
+    Its parts are those of "mem", "rsn_train" and "rsn_test" that are not empty; where there are several
+    mappings of a kind, each mapping is also a part, under its own name.
     """
 
     population: Population
@@ -33,13 +33,13 @@ class TaskDataset(Dataset):
     task: Task
 
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
-        """Return how often each token stands with each label, and the number of sequences."""
+        """Return how often each token occurs with each label, and the number of sequences."""
         tokens, labels = self.tokens[self.train].numpy(), self.labels[self.train].numpy()
         counts = token_label_counts(tokens, labels, self.task.vocab_size)
         return {"token_label_counts": counts}, {"n_sequences": str(len(labels))}
 
     def redrawn(self, generator: torch.Generator) -> Tensor:
-        """Return the training sequences with other noise and positions of the key, shape (n_train, L).
+        """Return the training sequences with fresh noise and key positions, shape (n_train, L).
 
         Keys and anchors stay, and with them the labels and the equal numbers of combinations.
         """
@@ -72,7 +72,7 @@ def build_dataset(member: MemberConfig) -> Dataset:
 
 
 def check_data(member: MemberConfig) -> None:
-    """Refuse settings of the data that the task does not allow; nothing is built."""
+    """Refuse data settings that the task does not allow; nothing is built."""
     task = member.task
     if isinstance(task, LanguageTask):
         return
@@ -109,7 +109,7 @@ def check_sample_size(task: Task, n_sequences: int) -> int:
 
 
 def draw_population(task: Task, n_sequences: int, rng: np.random.Generator) -> Population:
-    """Draw sequences: equally many for every anchor combination; key, position and noise uniform."""
+    """Draw equally many sequences for every anchor combination, with uniform key, position and noise."""
     each, n_keys = check_sample_size(task, n_sequences), len(task.keys)
     mapping = np.repeat(np.arange(len(task.mappings)), [each * task.n_combinations(m) for m in task.mappings])
     combination = np.concatenate([np.repeat(np.arange(task.n_combinations(m)), each) for m in task.mappings])

@@ -1,4 +1,4 @@
-"""The sequences that a language model trains on: drawn from corpora, as many of each, in one vocabulary."""
+"""The sequences that a language model trains on: equally many from each corpus, in one vocabulary."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from theory.reading import PathLike, as_path, open_regular
 END = "<end>"
 """The token after every document."""
 MOST_SEQUENCES = 500
-"""Sequences of each corpus that a task has unless said otherwise."""
+"""The most sequences of each corpus that a task has by default."""
 PADDING = -1
-"""What stands behind a sequence that is shorter than the context."""
+"""Fills the places after a sequence that is shorter than the context."""
 
 
 @dataclass(frozen=True)
 class TextDataset(Dataset):
-    """Sequences of corpora, each of which is a part."""
+    """Sequences of corpora; each corpus is a part."""
 
     words: tuple[str, ...]
     """The token of each number."""
 
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
-        """Return the sequences themselves, from which everything that the theory asks of a corpus follows."""
+        """Return the sequences themselves, which determine all that the theory needs of a corpus."""
         sequences = torch.cat([self.tokens, self.labels[:, None]], dim=1).numpy().astype(np.int32)
         ends = np.cumsum([len(rows) for rows in self.parts.values()])
         meta = {"words": json.dumps(self.words), "corpora": json.dumps(list(self.parts))}
@@ -45,7 +45,7 @@ class TextDataset(Dataset):
 
 
 def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
-    """Return each corpus as a run has trained on it, each sequence as a document, from ``statistics``."""
+    """Return each corpus as a run trained on it, one document per sequence, from its ``statistics``."""
     words, names = tuple(json.loads(meta["words"])), json.loads(meta["corpora"])
     corpora = {}
     for name, (start, end) in zip(names, pairwise([0, *arrays["ends"].tolist()]), strict=True):
@@ -56,7 +56,7 @@ def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
 
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
-    """Return the sequences that a seed draws."""
+    """Return the sequences drawn with a seed."""
     whole, lengths = _read(task.corpora, task.tokenizer)
     whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
     rng, documents = numpy_stream(seed, "data/draw"), iter(whole)
@@ -89,11 +89,11 @@ def make_language_task(
     length : int, optional
         The context.
     n_sequences : int, optional
-        Sequences of each corpus; by default as many as the smallest has, at most 500.
+        Sequences of each corpus; by default as many as the smallest corpus has, at most 500.
     vocabulary : int, optional
-        Tokens to keep, <other> and <end> among them; all by default.
+        Tokens to keep, including <other> and <end>; all by default.
     tokenizer : path, optional
-        A tokenizer.json of Hugging Face; words and marks without one.
+        A Hugging Face tokenizer.json; without one, tokens are words and marks.
     whole_vocabulary : bool, optional
         Keep every token of the tokenizer, whether it occurs or not.
     layout : {"cut", "pad", "pack"}, optional
@@ -101,7 +101,7 @@ def make_language_task(
     """
     if whole_vocabulary and vocabulary is not None:
         raise InputError("vocabulary", vocabulary, "excludes whole_vocabulary", "leave one of them out")
-    task = LanguageTask(  # Refused, if it is, before the files are read.
+    task = LanguageTask(  # Bad settings are refused before the files are read.
         corpora=tuple(corpora),
         n_sequences=n_sequences or 1,
         length=length,
@@ -124,7 +124,7 @@ def make_language_task(
 
 
 def _windows(whole: Corpus, lengths: dict[str, int], window: int) -> list[int]:
-    """Return how many windows of a length each corpus has, its documents joined."""
+    """Return how many windows of this length each corpus has when its documents are joined."""
     bounds = np.cumsum([0, *lengths.values()])
     ends = np.concatenate([[0], whole.ends])[bounds]
     numbers: list[int] = ((np.diff(ends) + np.diff(bounds) - 1) // window).tolist()
@@ -135,7 +135,7 @@ def _windows(whole: Corpus, lengths: dict[str, int], window: int) -> list[int]:
 
 
 def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict[str, int]]:
-    """Return all documents of some corpora as one, and how many each corpus has."""
+    """Return all documents of some corpora as one corpus, and how many each has."""
     lengths: dict[str, int] = {}
 
     def documents() -> Iterator[str]:
@@ -166,7 +166,7 @@ def digest_of(file: str) -> str:
 
 
 def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:
-    """Return a corpus in a vocabulary of a given size, <end> being the last."""
+    """Return a corpus in a vocabulary of a given size, whose last token is <end>."""
     if untrimmed:
         if size != whole.vocab_size + 1:
             problem = f"the tokenizer has {whole.vocab_size} tokens, and {END}"

@@ -48,13 +48,13 @@ FAMILIES = (
     ("opaque", "transparent"),
     ("overcast", "rainy", "snowy", "sunny", "windy"),
 )
-"""Adjectives; of one family a question uses at most one, so that no two of its properties clash."""
+"""Adjectives; a question uses at most one of each family, so that no two of its properties clash."""
 MOST_HOPS = 5
 Hops = Annotated[int, Between(1, MOST_HOPS)]
 _NEGATED = 1 / 3
-"""The share of properties with "not", except for the pair about the query; the published have 0.317."""
+"""The share of properties with "not", except for the pair about the query; published questions have 0.317."""
 _LONGER = 0.86
-"""How much rarer a chain is than one shorter by a concept: fitted to the published questions."""
+"""How often a chain is drawn, relative to one a concept shorter: fitted to the published questions."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ProntoQuestion:
     """Premises."""
     query: str
     chain_of_thought: tuple[str, ...]
-    """A premise about the individual, then a rule and what follows from it, once for each hop."""
+    """A premise about the individual, then a rule and its conclusion for each hop."""
     answer: str
     hops: int
 
@@ -165,14 +165,14 @@ def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
 
 
 def as_json_line(question: ProntoQuestion) -> str:
-    """Return a question as a line of such a file."""
+    """Return a question as a line of a file for ``read_prontoqa``."""
     return json.dumps(asdict(question)) + "\n"
 
 
 _PEOPLE = 400
 _VERBS = ("lives in", "was born in", "works with", "is afraid of", "collects", "sings about")
 _WORDS = 150
-"""Among how many words each fact is drawn."""
+"""The number of words that each fact is drawn from."""
 _SENTENCES = 5
 _SYLLABLE = (
     ("b", "br", "d", "f", "g", "h", "k", "kl", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "w"),
@@ -185,8 +185,8 @@ _SYLLABLE = (
 def toy_facts(n: Size, *, seed: Annotated[int, Between(0)] = 0) -> list[str]:
     """Return n texts, each of five facts about people; a person's facts are the same in all texts.
 
-    Each fact is drawn once and for all, as the labels of a memory mapping are (Section 2.1): nothing follows
-    from anything else. A stand-in for demonstrations and tests, and no TinyStories.
+    Each fact is drawn once and for all, like the labels of a memory mapping (Section 2.1): no fact follows
+    from another. These texts are for demonstrations and tests; they do not replace TinyStories.
     """
     rng = numpy_stream(seed, "data/facts")
     invented: dict[str, None] = {}

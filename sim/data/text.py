@@ -16,7 +16,7 @@ from theory.reading import PathLike, as_path, open_regular
 
 Fields = Sequence[str]
 PRONTOQA = ("question", "query", "chain_of_thought", "answer")
-"""The keys of a question of PrOntoQA, in order: the fields to give where such a file is read as a corpus."""
+"""The keys of a PrOntoQA question, in order: the fields to give when such a file is read as a corpus."""
 
 
 @checked
@@ -28,12 +28,12 @@ def read_documents(
     Parameters
     ----------
     path : path
-        ``.txt`` or ``.md``: text in UTF-8. ``.jsonl`` or ``.ndjson``: one JSON object per line, a document
-        each. ``.parquet``: one document per row; needs pyarrow.
+        ``.txt`` or ``.md``: text in UTF-8. ``.jsonl`` or ``.ndjson``: one JSON object per line, each a
+        document. ``.parquet``: one document per row; needs pyarrow.
     fields : sequence of str, optional
         The keys or columns that hold the text. Several are joined by spaces, and so are lists of texts.
     unit : {"paragraph", "line", "file"}, optional
-        What a document is in a text file, without the white space around it. Lines end in LF, CR LF or CR.
+        What is a document in a text file; surrounding white space is cut. Lines end in LF, CR LF or CR.
     """
     file = as_path("path", path)
     reader = _READERS.get(file.suffix.lower())
@@ -47,7 +47,7 @@ def read_documents(
 
 
 def fields_of(path: PathLike) -> tuple[str, ...]:
-    """Return the keys with the text in a file: those of PrOntoQA if its first object has them, or "text"."""
+    """Return the keys that hold a file's text: PrOntoQA's if its first object has them, else "text"."""
     file, first = as_path("path", path), ""
     if file.suffix.lower() in (".jsonl", ".ndjson"):
         first = next((line for _, line in lines_of(file) if line.strip()), "")
@@ -107,7 +107,7 @@ _READERS: dict[str, Callable[[Path, Fields, Unit], Iterator[str]]] = {
 
 
 def require(module: str, extra: str = "", *, package: str = "") -> Any:
-    """Import a module of an optional dependency, or refuse with the extra or the package that brings it."""
+    """Import a module of an optional dependency, or refuse and name the extra or package to install."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -116,13 +116,13 @@ def require(module: str, extra: str = "", *, package: str = "") -> Any:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file with their numbers, from 1 on."""
+    """Yield the lines of a UTF-8 file with their numbers, starting at 1."""
     with open_regular(path) as file:
-        # A file iterates over lines that end in LF; those of old Macintosh files end in CR alone.
+        # Iterating over a file splits it at LF alone; lines of old Macintosh files end in CR.
         lines = (line for part in file for line in part.splitlines(keepends=True))
         for number, line in enumerate(lines, start=1):
             try:
-                # Some editors begin a file with a mark of its encoding.
+                # Some editors begin a file with a byte order mark.
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 problem = f"line {number} is not text in UTF-8 ({error.reason})"

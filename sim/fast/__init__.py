@@ -1,7 +1,7 @@
-"""Each member's loss and the gradients of all its tensors: autograd's numbers for less work.
+"""Each member's loss and the gradients of all its tensors: autograd's numbers with less work.
 
-The models as one would write them are in ``sim.models``; those that are trained most name a twin in this
-package (``Model.twin``), with gradients written out (``sim.fast.layers``). The others train with autograd.
+The models are written plainly in ``sim.models``; those that are trained most name a twin in this package
+(``Model.twin``), with hand-written gradients (``sim.fast.layers``). The others train with autograd.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sim.models.layers import Parameters
 Found = tuple[Tensor, Parameters, Tensor]
 """Each member's loss, its gradients and their norm."""
 Gradients = Callable[[Parameters, Tensor, Tensor], Found]
-"""From parameters, tokens and labels."""
+"""A function of parameters, tokens and labels."""
 
 
 def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]:
-    """Return a model's function of losses (M,) in nats and gradients: that of its twin, or autograd.
+    """Return a function that gives a model's losses (M,) in nats and gradients: its twin, or autograd.
 
-    It takes parameters, tokens (M, B, L) and labels (M, B), which come behind the last tokens.
+    It takes parameters, tokens (M, B, L) and labels (M, B), which follow the last tokens.
     """
     model = model_of(section)
-    name = vars(type(model)).get("twin")  # One that is inherited has the gradients of another model.
+    name = vars(type(model)).get("twin")  # An inherited twin has the gradients of another model.
     if not name:
         return model.losses_and_gradients
     twin = pkgutil.resolve_name(name)
@@ -42,7 +42,7 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
 
 
 def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
-    """Return a function of losses, gradients in what is trained and their norms (M,), by torch's kernels."""
+    """Return a function that gives losses, gradients of trained tensors and their norms (M,), in torch."""
     take = gradients_of(model)
 
     def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:

@@ -1,4 +1,4 @@
-"""Attention, with the pre norm before it if any: with a query at every position, or at the last alone."""
+"""Attention, with any pre norm before it: with a query at every position, or at the last alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim.models.layers import Parameters, causal_mask, joined
 
 @dataclass(frozen=True)
 class RowProjections:
-    """x → Norm(x) (W_Q, W_K, W_V) + (b_Q, b_K, b_V), row by row; the norm may be on the queries alone."""
+    """x → Norm(x) (W_Q, W_K, W_V) + (b_Q, b_K, b_V), row by row; the norm may apply to the queries alone."""
 
     prefix: str
     norm: Norm | None
@@ -49,14 +49,14 @@ class RowProjections:
 
 
 def _split(joined_projections: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the columns of the queries, and those of keys and values."""
+    """Return the columns of the queries, and the columns of keys and values."""
     width = joined_projections.shape[-1] // 3
     return joined_projections[..., :width], joined_projections[..., width:]
 
 
 @dataclass(frozen=True)
 class Attention:
-    """Attention of one layer, whose sequences are M, B and L in number and length."""
+    """Attention of one layer; ``sizes`` are M, B and L."""
 
     prefix: str
     sizes: tuple[int, int, int]
@@ -67,7 +67,7 @@ class Attention:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
         qkv, projected = self.projections.forward(p, x)
         q, k, v = (self._heads(part) for part in qkv.chunk(3, dim=-1))
-        if not qkv.is_cuda:  # The products below would each copy a part that lies between the others.
+        if not qkv.is_cuda:  # Each product below would copy a part that is interleaved with the others.
             q, k, v = (part.contiguous() for part in (q, k, v))
         mask = causal_mask(self.sizes[2], qkv.dtype, qkv.device)
         with small_products():
@@ -77,7 +77,7 @@ class Attention:
         return y, (projected, q, k, v, weights, mixed)
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
-        """Return dx, shape (M, B L, d_m), or None where it went straight to the tables."""
+        """Return dx, shape (M, B L, d_m), or None if it went straight to the tables."""
         projected, q, k, v, weights, mixed = saved
         found[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
         if f"{self.prefix}b_O" in p:
@@ -104,10 +104,10 @@ class Attention:
 class LastPositionAttention:
     r"""Attention with a query at the last position alone; keys and values are never computed.
 
-    A query meets its keys as :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and what it reads is
+    A query's logits are :math:`q \cdot (x_j W_K) = (q W_K^\top) \cdot x_j`, and its output is
     :math:`\sum_j a_j (x_j W_V) = (\sum_j a_j x_j) W_V`. With one query per sequence, mapping the query and
-    the weighted sum is L times less work than mapping every position. The same numbers up to rounding. The
-    pre norm before it, if there is one, may be on the queries alone.
+    the weighted sum is L times less work than mapping every position; the numbers are the same up to
+    rounding. The pre norm before it, if there is one, may apply to the queries alone.
     """
 
     prefix: str
@@ -120,8 +120,8 @@ class LastPositionAttention:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B, d_m) for x of shape (M, B L, d_m), and what the derivative needs.
 
-        b_K adds the same to all logits of a query and drops out of the softmax; weights that sum to one
-        take b_V through unchanged.
+        b_K adds the same to all logits of a query and drops out of the softmax; b_V passes through
+        unchanged, since the weights sum to one.
         """
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
         normed: tuple[Tensor, ...] = ()
@@ -173,7 +173,7 @@ class LastPositionAttention:
         return self.norm.backward(p, normed, dx, found)
 
     def _heads(self, x: Tensor) -> Tensor:
-        """Give every head a product of its own: (M, R, H w) → (M H, R, w)."""
+        """Give every head its own product: (M, R, H w) → (M H, R, w)."""
         return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2).flatten(0, 1)
 
     def _rows(self, x: Tensor) -> Tensor:
@@ -190,14 +190,14 @@ class LastPositionAttention:
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """Return a b for many small matrices, (N, R, K) and (N, K, C): on a GPU as sums that a compiler joins."""
+    """Return a b for many small matrices, (N, R, K) and (N, K, C): on a GPU as sums that a compiler fuses."""
     if a.is_cuda and torch.compiler.is_compiling():
         return (a[:, :, :, None] * b[:, None]).sum(2)
     return torch.bmm(a, b)
 
 
 def softmax_(logits: Tensor) -> Tensor:
-    """Return the softmax of each row, in place of the logits: torch's own is slow on rows this short."""
+    """Return the softmax of each row, overwriting the logits: torch's own is slow on rows this short."""
     if torch.compiler.is_compiling():
         return logits.softmax(-1)
     weights = logits.sub_(logits.amax(-1, keepdim=True)).exp_()
@@ -205,6 +205,6 @@ def softmax_(logits: Tensor) -> Tensor:
 
 
 def softmax_backward(weights: Tensor, d_weights: Tensor, scale: float) -> Tensor:
-    """Return the gradient of the logits before they were scaled, in place of that of the weights."""
+    """Return the gradient of the logits before scaling, overwriting the gradient of the weights."""
     d_logits = d_weights.mul_(weights)
     return d_logits.sub_(weights * d_logits.sum(-1, keepdim=True)).mul_(scale)

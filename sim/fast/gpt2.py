@@ -1,7 +1,7 @@
-"""The loss and gradients of GPT-2, computed for those positions alone that predict a token.
+"""The loss and gradients of GPT-2, computed only for the positions that predict a token.
 
-Sequences are padded behind, and what stands at their end predicts nothing: such positions are rows of no
-product here. Attention alone takes sequences as rectangles; what it sees of padding is zero.
+A shorter sequence is padded at its end; its last token and the padding predict nothing, and no product here
+has rows for them. Only attention takes sequences as rectangles, with zeros in these places.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from sim.models.base import model_of, next_tokens
 from sim.models.layers import Parameters, look_up
 
 _ENTRIES = 2**20
-"""Logits in a block, 4 MiB in float32: all of them would be the largest array of a step by far."""
+"""Logits in a block, 4 MiB in float32: all at once would be by far the largest array of a step."""
 
 
 def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tuple[Tensor, Parameters]:
-    """Return the losses, shape (M,), and the gradients; several members, or a GPU, take autograd."""
+    """Return the losses, shape (M,), and the gradients; several members, or a GPU, use autograd."""
     if len(tokens) > 1 or tokens.is_cuda:
         return model_of(model).losses_and_gradients(p, tokens, labels)
     targets = next_tokens(tokens, labels)
@@ -63,11 +63,11 @@ class _Rows:
         longest = int(real.sum(dim=1).max())
         real = real[:, :longest]
         self.sizes = (len(real), longest)
-        """B and L, where L is the longest sequence's."""
+        """B and L, where L is the length of the longest sequence."""
         self.index = None if bool(real.all()) else real.flatten().nonzero()[:, 0]
-        """The rows' R places among the B L; None if they are all of them."""
+        """The places of the R rows among all B L positions; None if every position is a row."""
         self.positions = torch.arange(longest).expand(len(real), -1)[real]
-        """Where in its sequence each is, shape (R,)."""
+        """Each row's position in its sequence, shape (R,)."""
 
     def gathered(self, x: Tensor) -> Tensor:
         """Return rows: (1, B, at least L, width) → (1, R, width)."""

@@ -1,8 +1,8 @@
-"""What models are made of, with derivatives written out, and the smallest of them, the Emb-MLP.
+"""The parts of models, with hand-written derivatives, and the smallest model, the Emb-MLP.
 
-Each piece is a pair of functions: one forward, which also returns what its derivative needs, and one
-backward, from the loss's gradient in the output to that in the input; gradients of parameters are put into
-a dictionary. The same numbers as autograd's (a test compares them for every kind of model), without its
+Each part is a pair of functions: one forward, which also returns what its derivative needs, and one
+backward, from the gradient of the output to the gradient of the input; gradients of parameters are put into
+a dictionary. The numbers are autograd's (a test compares them for every kind of model), without its
 bookkeeping, its copies and its separate products, which cost as much as a third of a step on a CPU.
 
 Rows are flattened: activations have shape (M, R, width) with R = B L, or R = B where only the last position
@@ -25,7 +25,7 @@ from sim.models.layers import ACTIVATIONS, Parameters, look_up_sum, own_rows
 
 ops: Any = torch.ops.aten
 Elementwise = Activation | Literal["gelu-tanh"]
-"""What stands between the two matrices of an MLP: a configuration's choice, or GPT-2's GELU."""
+"""The function between the two matrices of an MLP: a configuration's choice, or GPT-2's GELU."""
 
 
 def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
@@ -88,11 +88,11 @@ DERIVATIVES: dict[Elementwise, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "gelu-tanh": lambda dh, h, x: ops.gelu_backward.grad_input(dh, x, approximate="tanh", grad_input=dh),
     "identity": lambda dh, h, x: dh,
 }
-"""From the gradient behind σ, overwritten, σ's value and its argument to the gradient before it."""
+"""From the gradient of σ's value (overwritten), that value and σ's argument to the argument's gradient."""
 
 
 def tanh_(h: Tensor) -> Tensor:
-    """Return tanh h = e/(e + 2) with e = exp(2h) − 1, in place: half the time of torch's on a CPU.
+    """Return tanh h = e/(e + 2) with e = exp(2h) − 1, in place: twice as fast as torch's on a CPU.
 
     Small arguments keep their relative accuracy; from 40 on the value is 1 in any precision.
     """
@@ -112,7 +112,7 @@ IN_PLACE: dict[Elementwise, Callable[[Tensor], Tensor]] = {
 def mlp(
     p: Parameters, prefix: str, x: Tensor, activation: Elementwise
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-    """Return σ(x W_in + b_in) W_out + b_out, shape (M, R, d_m), and x, hidden and its argument."""
+    """Return σ(x W_in + b_in) W_out + b_out, shape (M, R, d_m), and x, σ's value and argument."""
     before = add_bias(torch.bmm(x, p[f"{prefix}W_in"]), p.get(f"{prefix}b_in"))
     hidden = IN_PLACE[activation](before)
     y = torch.bmm(hidden, p[f"{prefix}W_out"])
@@ -142,7 +142,7 @@ def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, 
     gradients = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
     for kind, gradient in gradients.items():
         for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
-            # torch's fused optimisers read gradients as they lie in memory.
+            # torch's fused optimisers ignore the strides of gradients.
             found[f"{prefix}{kind}_{name}"] = part.contiguous()
 
 
@@ -163,7 +163,7 @@ def last_rows(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
 
 
 def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
-    """Return the gradient of a table of some rows, (M, rows, width): dy (M, R, width), added up by token."""
+    """Return the gradient of a table, (M, rows, width): dy (M, R, width) summed by token."""
     members, width = len(tokens), dy.shape[-1]
     if dy.is_cuda:
         # A product with one-hot rows: no atomic additions, whose order changes from run to run.

@@ -1,6 +1,6 @@
-"""How this machine computes a step: which float32 matrix product, subnormal numbers, freed memory.
+"""How this machine computes a step: float32 matrix products, subnormal numbers, freed memory.
 
-Products are measured: on some processors the one that torch names "bf16" computes in full float32 with better
+Products are measured: on some processors the one that torch calls "bf16" computes in full float32 with better
 kernels, on others it rounds to bfloat16. It is taken only where its measured error is that of float32.
 """
 
@@ -27,10 +27,10 @@ Route = Literal["default", "bf16-named"]
 ERROR_LIMIT = 8 * 2.0**-23
 """Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
 
-Rounding the factors to bfloat16 would give 2^-9 an entry, some 1e-4 after averaging over a row."""
+Rounding the factors to bfloat16 would give 2^-9 per entry, about 1e-4 after averaging over a row."""
 _SETTINGS: Any = getattr(torch.backends.mkldnn, "matmul", None)
 _MARGIN = 1.1
-"""The other route has to be this much faster to be worth leaving the default."""
+"""The other route is chosen only if it is faster by this factor."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RouteReport:
     gflops: dict[str, float]
     """Floating-point operations per second of each route, in 1e9."""
     error: dict[str, float]
-    """Largest error of each route against float64, entry by entry over the product of absolute values."""
+    """Largest error of each route against float64, entry by entry, over the product of absolute values."""
 
 
 @checked
@@ -64,10 +64,10 @@ def _precision(name: str) -> Iterator[None]:
 
 @contextmanager
 def subnormals_flushed() -> Iterator[None]:
-    """Take subnormal numbers for zero inside the block, the thread's setting again after it.
+    """Treat subnormal numbers as zero inside the block; restore the thread's setting afterwards.
 
-    A unit of ReLU that no longer answers has gradients of zero, and its moments decay below 1e-38.
-    A processor is a hundred times as slow with such numbers; weights are the same without them.
+    A dead ReLU unit has zero gradients, so its moments decay below 1e-38. A processor is a hundred times
+    slower with such numbers; weights are the same without them.
     """
     before = bool(torch.tensor([1e-40]) * 1 == 0)
     torch.set_flush_denormal(True)
@@ -78,10 +78,10 @@ def subnormals_flushed() -> Iterator[None]:
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc keep freed memory for this process; return whether it could be told.
+    """Let glibc keep freed memory for this process; return whether glibc agreed.
 
-    A step frees and allocates the same few megabytes again and again. glibc hands such blocks back to the
-    system, and gets them anew, zeroed, page by page: at the paper's sizes a quarter of the time of a step.
+    A step frees and allocates the same few megabytes again and again. glibc returns such blocks to the
+    system and gets zeroed ones back page by page: a quarter of a step's time at the paper's sizes.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -95,7 +95,7 @@ def keep_freed_memory() -> bool:
 
 
 def small_products() -> AbstractContextManager[None]:
-    """Take the default route inside the block: the faster one for attention's products of a few positions."""
+    """Use the default route inside the block: it is faster for attention's products of a few positions."""
     if torch.compiler.is_compiling() or _SETTINGS is None or _SETTINGS.fp32_precision != "bf16":
         return nullcontext()
     return _precision("ieee")
@@ -146,7 +146,7 @@ def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:
             exact = a.double() @ b.double()
             scale = a.double().abs() @ b.double().abs()
             worst = max(worst, float((((a @ b).double() - exact).abs() / scale).max()))
-            # The shortest time: the machine's noise only ever adds.
+            # The shortest time: noise only ever adds to it.
             seconds += min(timeit.repeat(partial(operator.matmul, a, b), number=1, repeat=30))
             operations += 2.0 * batch * inner * outer
     return operations / seconds / 1e9, worst

@@ -1,13 +1,13 @@
 r"""The first layer's projections by table: its input is the sum of a token's and a position's vector.
 
 A row of the first layer's input is :math:`x = e_s + p_i`, token s at position i. Its projection
-:math:`x W = e_s W + p_i W` takes the products of d + L rows, and not of all B L of a batch. A pre norm does
-not stand in the way: with a bar for a vector less its own mean it is
+:math:`x W = e_s W + p_i W` takes the products of d + L rows instead of all B L of a batch. This also works
+with a pre norm, which, with a bar for a vector less its own mean, is
 
 .. math:: r_{si}\, (\bar e_s + \bar p_i) \odot \mathrm{gain} + \mathrm{bias},
     \qquad r_{si} = (\|\bar e_s + \bar p_i\|^2 / d_m + ε)^{-1/2},
 
-linear in tables except for one number per row. The same as ``RowProjections`` up to rounding.
+linear in the tables except for one number per row. Results are those of ``RowProjections`` up to rounding.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class TableProjections:
         return add_bias(y, bias), (x, centred, seen, weight, bias, scale, y)
 
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
-        """Return dx through the scale r alone, or None without a norm.
+        """Return the part of dx that comes through the scale r, or None without a norm.
 
-        All other gradients, those of W_E and W_pos through the projections included, are put into ``found``.
+        All other gradients, including W_E's and W_pos's through the projections, are put into ``found``.
         """
         x, centred, seen, weight, bias, scale, y = saved
         scaled = dy if scale is None else dy * scale
-        # Each row of the tables went into many of the batch's.
+        # Each row of the tables went into many rows of the batch.
         of_tokens = table_gradient(p["W_E"].shape[1], self.tokens, scaled)
         parts = [of_tokens, scaled.view(*self.tokens.shape, -1).sum(1)]
         if seen.shape[1] > centred.shape[1]:
@@ -82,9 +82,9 @@ class TableProjections:
         return dx
 
     def _tables(self, p: Parameters) -> tuple[Tensor, Tensor]:
-        """Return the tables' rows as the norm centres them, and what the projections see of them.
+        """Return the tables' rows, centred if there is a norm, and the rows that the projections see.
 
-        Tokens, positions, and where the norm has a bias that as a last row, all below one another.
+        Rows are tokens, then positions; the projections see the norm's bias, if it has one, as a last row.
         """
         W_E, length = p["W_E"], self.tokens.shape[-1]
         positions = p["W_pos"][:, :length] if "W_pos" in p else W_E.new_zeros(len(W_E), length, W_E.shape[-1])
@@ -97,6 +97,6 @@ class TableProjections:
         return rows, seen if bias is None else torch.cat([seen, bias[:, None]], dim=1)
 
     def _split_rows(self, p: Parameters, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the rows of tokens, of positions, and what is below them."""
+        """Return the rows of tokens, the rows of positions, and any rows below them."""
         vocab, length = p["W_E"].shape[1], self.tokens.shape[-1]
         return rows[:, :vocab], rows[:, vocab : vocab + length], rows[:, vocab + length :]

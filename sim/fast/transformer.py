@@ -27,9 +27,9 @@ from sim.models.layers import Parameters, look_up
 
 
 class _Layer:
-    """One layer: h = x + Attn(x), x' = h + MLP(h), with the norms where the model has them.
+    """One layer: h = x + Attn(x), x' = h + MLP(h), with norms where the model has them.
 
-    A pre norm before attention belongs to the attention, which may see it through a table.
+    A pre norm before attention is part of the attention, which may compute it from a table.
     """
 
     def __init__(self, model: AttentionModel, layer: int, tokens: Tensor, vocab_size: int) -> None:
@@ -44,7 +44,7 @@ class _Layer:
             self.attention = LastPositionAttention(self.prefix, self.sizes, model.n_heads, norm, queries_only)
             return
         projections: RowProjections | TableProjections = RowProjections(self.prefix, norm, queries_only)
-        # On a GPU a step's time is that of its kernels, of which the tables take more.
+        # On a GPU a step's time depends on its number of kernels, and tables take more.
         if layer == 0 and not (queries_only or tokens.is_cuda) and pays(vocab_size, *self.sizes[1:]):
             projections = TableProjections(self.prefix, norm, tokens)
         self.attention = Attention(self.prefix, self.sizes, model.n_heads, projections)
@@ -65,7 +65,7 @@ class _Layer:
         return y, saved
 
     def backward(self, p: Parameters, saved: list[Any], dy: Tensor, found: Parameters) -> Tensor:
-        """Return dx, (M, B L, d_m), less what went straight to the tables of a first layer."""
+        """Return dx, (M, B L, d_m), without the part that went straight to a first layer's tables."""
         pre, post = self.model.norm in PRE_NORMS, self.model.norm == "post"
         if post:
             dy = self.second.backward(p, saved[2], dy, found)

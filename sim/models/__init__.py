@@ -1,1 +1,1 @@
-"""The models as one would write them, and their initial weights."""
+"""The models, written plainly, and their initial weights."""

@@ -17,7 +17,7 @@ from theory.errors import check_memory
 
 @dataclass(frozen=True)
 class AssociationModel:
-    """Its matrices, in float64."""
+    """The model's matrices, in float64."""
 
     output: Tensor
     """W_O, shape (V, V)."""

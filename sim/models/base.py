@@ -1,4 +1,4 @@
-"""What training, evaluation and observation ask of a model, and how a model's class is found.
+"""What training, evaluation and observation need of a model, and how a model's class is found.
 
 A model is a subclass of ``Model`` and a section of the configuration (``sim.config.model.ModelSection``) that
 names it. Parameters have shape (n_members, ...), tokens (n_members, batch, L), labels (n_members, batch).
@@ -34,11 +34,11 @@ class TensorSpec:
     """d_in, the dimension that γ acts on: the rows of a matrix, which is applied to row vectors; None for a
     tensor that is not drawn from a Gaussian."""
     scale: float = 1.0
-    """What the standard deviation d_in^-γ is multiplied by."""
+    """The factor by which the standard deviation d_in^-γ is multiplied."""
     start: float = 0.0
-    """Without a fan-in: the constant that it starts at,"""
+    """Without a fan-in: the constant that it starts at, or the centre of its uniform distribution."""
     half_width: float = 0.0
-    """or the centre of the uniform distribution that it is drawn from, and half the width of that."""
+    """Half the width of that distribution; 0 for a constant."""
 
 
 class Scores(NamedTuple):
@@ -52,7 +52,7 @@ class Scores(NamedTuple):
 
 
 def tables(rows: dict[str, int], d_m: int, fan_in: FanIn) -> dict[str, TensorSpec]:
-    """Return tables of so many rows of width d_m: their fan-in is d_m, or their number of rows."""
+    """Return tables of width d_m with these numbers of rows: their fan-in is d_m or the number of rows."""
     return {name: TensorSpec((n, d_m), d_m if fan_in == "d_m" else n) for name, n in rows.items()}
 
 
@@ -77,7 +77,7 @@ class Model(ABC, Generic[SectionT]):
     """
 
     twin: ClassVar[str] = ""
-    """A function with gradients written out, as "module:function", in place of autograd (``sim.fast``)."""
+    """A function with hand-written gradients, as "module:function", instead of autograd (``sim.fast``)."""
     shows: frozenset[str] = frozenset()
     """What ``intermediates`` can return beside "logits": "attention", "positions"; and "frozen flow" if eq. 5
     applies to its embedding."""
@@ -97,7 +97,7 @@ class Model(ABC, Generic[SectionT]):
 
     @abstractmethod
     def widths(self, vocab_size: int) -> tuple[int, ...]:
-        """Return consecutive widths between which a step multiplies: what ``choose_route`` measures."""
+        """Return the consecutive widths of a step's products, for ``choose_route`` to measure."""
 
     def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
         """Return each member's mean loss in nats, shape (M,): here, the cross entropy of the labels."""
@@ -128,7 +128,7 @@ class Model(ABC, Generic[SectionT]):
     def intermediates(
         self, parameters: Parameters, tokens: Tensor, names: Sequence[str]
     ) -> dict[str, Tensor]:
-        """Return intermediates of a forward pass by name, of those that ``shows`` speaks of."""
+        """Return intermediates of a forward pass by name, among those that ``shows`` lists."""
         return {"logits": self.logits(parameters, tokens)} if "logits" in names else {}
 
 
@@ -139,7 +139,7 @@ def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
-    """Return what follows each token, the label behind the last one; below 0 where nothing does."""
+    """Return the token after each one, the label after the last; below 0 where there is none."""
     return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
 
 
@@ -159,13 +159,13 @@ def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
 
 
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:
-    """Refuse parameters that are not those of a model of these sizes, and tokens outside its vocabulary."""
+    """Refuse parameters whose shapes do not fit the model, and tokens outside its vocabulary."""
     n_members, vocab_size, _ = table_shape(parameters, model.embedding)
     integers = tokens.dtype in (torch.int64, torch.int32)
     if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
         problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
         raise InputError("tokens", tuple(tokens.shape), problem, remedy)
-    # Below 0, text is padded behind its first token.
+    # Text may be padded after its first token, with numbers below 0.
     smallest, largest = int((tokens[..., :1] if model.reads_text else tokens).min()), int(tokens.max())
     if smallest < 0 or largest >= vocab_size:
         problem = f"outside the vocabulary 0..{vocab_size - 1}"

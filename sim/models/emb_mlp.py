@@ -21,7 +21,7 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     parameters : dict of Tensor
         W_emb (M, d, d_m), W1 (M, d_m, d_f), W2 (M, d_f, d), for M members.
     tokens : Tensor of int64, shape (M, batch, L)
-        A token that stands twice counts twice.
+        A token that occurs twice counts twice.
     activation : str
         The name of σ.
 
@@ -32,7 +32,7 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
     Raises
     ------
     InputError
-        If the matrices do not chain, or a token lies outside their vocabulary.
+        If the shapes of the matrices do not match, or a token lies outside their vocabulary.
     """
     d_m, d_f = table_shape(parameters, "W1")[1:]
     section = EmbMLPConfig(d_m=d_m, d_f=d_f, activation=activation)
@@ -41,7 +41,7 @@ def emb_mlp(parameters: Parameters, tokens: Tensor, activation: Activation) -> T
 
 
 class EmbMLP(Model[EmbMLPConfig]):
-    """Definition 1."""
+    """The Emb-MLP of Definition 1."""
 
     twin = "sim.fast.layers:emb_mlp"
     shows = frozenset({"frozen flow"})

@@ -1,8 +1,8 @@
 r"""GPT-2: pre-norm, tied read-out, GELU in its tanh form, learned positions, biases everywhere.
 
 Layer l: h = x + Attn(ln1(x)), x' = h + gelu(ln2(h) W_in + b_in) W_out + b_out; logits are ln_final(x) W_Eᵀ.
-Names of tensors are those of ``sim.models.transformer``. A token below 0 is padding: it stands behind a
-sequence, where no real position sees it, and is nobody's target.
+Tensors are named as in ``sim.models.transformer``. A token below 0 is padding: it comes after a sequence,
+where no real position sees it, and is never a target.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GPT2(Model[GPT2Config]):
         return specs
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
-        """Return what the read-out multiplies, shape (M, B, L, d_m)."""
+        """Return the input of the read-out, shape (M, B, L, d_m)."""
         own = self.section
         x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
         for layer in range(own.n_layers):
@@ -59,7 +59,7 @@ class GPT2(Model[GPT2Config]):
         return layer_norm(parameters, "ln_final", x, own.norm_epsilon)
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
-        """Return the logits of the label, behind the last token of each sequence, shape (M, B, d)."""
+        """Return the logits of the label, after the last token of each sequence, shape (M, B, d)."""
         last = (tokens >= 0).sum(dim=-1) - 1
         x = self.hidden(parameters, tokens)
         x = x.gather(2, last[..., None, None].expand(*last.shape, 1, x.shape[-1]))
@@ -80,7 +80,7 @@ class GPT2(Model[GPT2Config]):
     def _predictions(
         self, parameters: Parameters, tokens: Tensor, labels: Tensor
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield each member's logits at its real positions, and the tokens behind them."""
+        """Yield each member's logits wherever a token follows, and those tokens."""
         x, targets = self.hidden(parameters, tokens), next_tokens(tokens, labels)
         for own, table, target in zip(x, parameters["W_E"], targets, strict=True):
             real = target >= 0

@@ -50,14 +50,14 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     Parameters
     ----------
     members : sequence of MemberConfig
-        At least one; alike but for γ and seed.
+        At least one; alike except for γ and seed.
     vocab_size : int
         d.
 
     Returns
     -------
     dict of str to Tensor
-        Each with its own shape behind the axis of members.
+        Each with its own shape after the axis of members.
     """
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")
@@ -70,7 +70,7 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
 
 
 def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
-    """Return the standard deviation, with the γ of the tensor, of its kind in every layer, or of the run."""
+    """Return the standard deviation at the tensor's own γ, else its name's in all layers, else the run's."""
     if spec.fan_in is None:
         return spec.half_width / math.sqrt(3)
     rates = member.model.tensor_init_rates
@@ -90,9 +90,9 @@ def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
 
 
 def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...]) -> Tensor:
-    """Return rows along r_s (P^s − P̄), turned at random, their entries of root mean square ``std``.
+    """Return rows along r_s (P^s − P̄), turned at random, with entries of root mean square ``std``.
 
-    With at least as many columns as labels the rows keep their angles exactly, else on average.
+    The rows keep their angles exactly if there are at least as many columns as labels, else on average.
     """
     task = member.build_task()
     ratios = token_ratios(task, held_out=True)
@@ -110,7 +110,7 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
 
 
 def _exchanged(member: MemberConfig, rows: Tensor) -> Tensor:
-    """Return rows with those of each mapping's anchors exchanged in one cycle; one alone keeps its own."""
+    """Return rows with those of each mapping's anchors exchanged in one cycle; a single one keeps its own."""
     found, generator = rows.clone(), torch_stream(member.seed, "init/exchange")
     for mapping in member.build_task().mappings:
         anchors = torch.tensor(mapping.anchors)

@@ -1,4 +1,4 @@
-"""What models are built from, every tensor with a leading member axis.
+"""The parts of models; every tensor has a leading member axis.
 
 One code path serves one member and many: with M members, B sequences per member and L positions, activations
 have shape (M, B, L, width) and weights (M, ...).
@@ -33,7 +33,7 @@ def of_layer(parameters: Mapping[str, Tensor], layer: int) -> Parameters:
 
 
 def own_rows(tokens: Tensor, rows: int) -> Tensor:
-    """Shift each member's tokens to its own rows of the members' tables put below one another."""
+    """Shift each member's tokens to its own rows in the members' stacked tables."""
     if len(tokens) == 1:
         return tokens
     return tokens + rows * torch.arange(len(tokens), device=tokens.device).view(-1, 1, 1)
@@ -73,10 +73,10 @@ def attention(
 ) -> Tensor:
     r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
 
-    Queries are made of ``query_input``, with ``last_only`` at the last position alone, keys and values of
-    ``x``: both (M, B, L, d_m), mostly the same. ``p`` has W_Q, W_K, W_V (M, d_m, H d_k), W_O (M, H d_k, d_m),
-    and b_Q, b_K, b_V, b_O where there are biases. ``keep`` is called with "attention_logits", −∞ where
-    masked, and "attention", shape (M, B, H, L or 1, L).
+    Queries are made from ``query_input`` (with ``last_only``, at the last position alone), keys and values
+    from ``x``: both (M, B, L, d_m), usually the same. ``p`` has W_Q, W_K, W_V (M, d_m, H d_k),
+    W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O if there are biases. ``keep`` is called with
+    "attention_logits", −∞ where masked, and "attention", shape (M, B, H, L or 1, L).
     """
     if last_only or query_input is not x:
         q = linear(query_input[:, :, -1:] if last_only else query_input, p["W_Q"], p.get("b_Q"))

@@ -1,8 +1,8 @@
 r"""The Transformer of Appendix A.1, and the one-layer Transformer of Definition 2 as its simplest case.
 
 Layer l of a model without norm: h = x + Attn(x), x' = h + σ(h W_in + b_in) W_out + b_out. A post norm
-normalises h and x', a pre norm what attention, FFN and read-out are given; with "pre-queries" the keys and
-values of the attention are made of x itself. Logits are x W_U + b_U, or, in Definition 2, x itself.
+normalises h and x', a pre norm the inputs of attention, FFN and read-out; with "pre-queries" the keys and
+values of the attention are made from x itself. Logits are x W_U + b_U, or, in Definition 2, x itself.
 Parameters of layer l are called "l.W_Q" and so on; row vectors throughout.
 """
 
@@ -39,9 +39,9 @@ def transformer(
 ) -> Tensor:
     """Return the logits of the last position (M, B, d), or of every position (M, B, L, d).
 
-    For the last position alone, the last layer's queries, FFN, norms and the read-out see nothing else:
-    the same numbers, for less work. Parameters are as ``Transformer.specs`` lists them, with the member axis
-    first; ``keep`` is called with the name and value of every intermediate (``forward_cache``).
+    For the last position alone, the last layer's queries, FFN and norms and the read-out are computed only
+    there: the same numbers with less work. Parameters are as ``Transformer.specs`` lists them, with the
+    member axis first; ``keep`` is called with the name and value of every intermediate (``forward_cache``).
     """
     x = look_up(parameters["W_E"], tokens)
     if "W_pos" in parameters:
@@ -77,9 +77,9 @@ def forward_cache(
     Returns
     -------
     dict of Tensor
-        For each layer l: "l.input" (M, B, L, d_m); "l.attention_logits", −∞ where the mask forbids, and
-        "l.attention" (M, B, H, L, L); "l.attention_out" (M, B, L, d_m); "l.hidden" (M, B, L, d_f), behind
-        σ. Besides these, "output" (M, B, L, d_m) of the last layer, and "logits" (M, B, L, d).
+        For each layer l: "l.input" (M, B, L, d_m); "l.attention_logits", −∞ where masked, and
+        "l.attention" (M, B, H, L, L); "l.attention_out" (M, B, L, d_m); "l.hidden" (M, B, L, d_f), after
+        σ. Also "output" (M, B, L, d_m) of the last layer, and "logits" (M, B, L, d).
     """
     check_inputs(parameters, tokens, model)
     found: dict[str, Tensor] = {}
@@ -117,7 +117,7 @@ def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only:
 
 
 class Transformer(Model[OneLayerConfig | TransformerConfig]):
-    """Definition 2 and Appendix A.1."""
+    """The models of Definition 2 and Appendix A.1."""
 
     twin = "sim.fast.transformer:transformer"
 

@@ -1,1 +1,1 @@
-"""Any torch module: what its parameters are, and small initial weights for it."""
+"""Any torch module: the role of each of its parameters, and small initial weights for it."""

@@ -1,4 +1,4 @@
-"""``advise``: the scale that every parameter of a model would have at a γ, beside what else sets it."""
+"""``advise``: each parameter's scale at a given γ, beside the library's and muP's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scale:
     """The scales of the parameters that share role, shape and owner."""
 
     names: tuple[str, ...]
-    """Those of a tied parameter are one, joined by " = "."""
+    """The names of a tied parameter are joined into one by " = "."""
     kind: str
     """embedding, matrix, read-out or unknown."""
     shape: tuple[int, ...]
@@ -34,11 +34,11 @@ class Scale:
     std: float | None
     """fan-in^−γ."""
     library: float | None
-    """The standard deviation by the library: measured if the model has numbers, else by its rule."""
+    """The library's standard deviation: measured if the model has numbers, else by its rule."""
     source: str
     """The rule, or "measured"."""
     mup: float | None
-    """The standard deviation by muP with unit constants: 1, 1/√fan-in or 1/fan-in."""
+    """The standard deviation in muP with unit constants: 1, 1/√fan-in or 1/fan-in."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,13 +50,13 @@ class Advice(Shown):
     rate : float
         γ.
     n_parameters : int
-        Tied ones count once.
+        Tied parameters count once.
     scales : tuple of Scale
     norms : tuple of (str, float, float, float)
         The name of each kind of norm, its ε, the share by which ε shortens its output after the embedding,
         and the ε that shortens it by 1 %.
     notes : tuple of str
-        What γ and muP say of width, and the regime to expect, with the evidence.
+        How γ and muP scale with width, and the regime to expect, with the evidence.
     code : str
         Lines that give a model these scales.
     """
@@ -81,7 +81,7 @@ class Advice(Shown):
 
     def lines(self) -> list[str]:
         """Return the sentences below the table: norms first."""
-        eaten = [  # A power of ten, as ε is chosen: the next one below what takes 1 %.
+        eaten = [  # ε is usually a power of ten: the next one below the ε that takes 1 %.
             f"{name}, ε = {epsilon:g}: ε shortens the normed embedding by {lost:.1%}"
             + f"; lower ε to 1e{math.floor(math.log10(enough))} for less than 1 %" * (epsilon > enough)
             for name, epsilon, lost, enough in self.norms
@@ -110,14 +110,14 @@ def advise(
     Parameters
     ----------
     model : Module, or path
-        A module, which may lie on the meta device and is not changed; or the config.json of a model of
-        ``transformers``, whose weights are never made.
+        A module, which may be on the meta device and is not changed; or the config.json of a
+        ``transformers`` model, whose weights are never created.
     rate : float, optional
         γ.
     fan_in : mapping from str to int, optional
         Fan-ins in modules of your own; see ``sim.initialise_``.
     code : str, optional
-        The line that makes the model, for the lines of code to use.
+        The line that makes the model, to be included in the lines of code returned.
     """
     is_module = isinstance(model, nn.Module)
     module = model if is_module else module_of(model)
@@ -134,7 +134,7 @@ def advise(
             groups.setdefault(repr((type(role.owner), alike)), []).append(role)
     rows = [m.num_embeddings for m in module.modules() if isinstance(m, nn.Embedding)]
     is_tied = any(role.kind == "embedding" and role.reads_out for role in roles)
-    # What maps the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
+    # The map from the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
     to_words = [r for r in roles if r.kind == "matrix" and rows and r.shape[0] == max(rows) and not is_tied]
     scales = tuple(_scale(module, group, rate, group[0] in to_words[-1:]) for group in groups.values())
     unknown = [role.name for role in roles if role.kind == "unknown" and role.tensor.ndim > 1]
@@ -152,7 +152,7 @@ model = {kind}(AutoConfig.from_pretrained({path!r}))"""
 
 
 def module_of(config: Any) -> nn.Module:
-    """Return the model of a configuration of ``transformers``, on the meta device."""
+    """Return the model of a ``transformers`` configuration, on the meta device."""
     file = as_path("model", config)
     data = load_json(file)
     if not isinstance(data, dict) or "model_type" not in data:
@@ -166,7 +166,7 @@ def module_of(config: Any) -> nn.Module:
         with torch.device("meta"):
             model: nn.Module = kind.from_config(made)
     except Exception as error:
-        # The library raises whatever its classes raise.
+        # The library's classes may raise anything.
         why = textwrap.shorten(str(error), 200, placeholder=" ...")
         problem = f"transformers cannot make its model ({type(error).__name__}: {why})"
         raise InputError("model", str(file), problem, "correct the configuration") from None
@@ -174,9 +174,9 @@ def module_of(config: Any) -> nn.Module:
 
 
 def import_module(name: str) -> nn.Module:
-    """Return a module by its import name, ``package.part:name``; a class or function is called on meta."""
+    """Return a module by import name, ``package.part:name``; call a class or function on the meta device."""
     package, _, attribute = name.partition(":")
-    remedy = "name a module, or a class or function that makes one without arguments, as mine:Model"
+    remedy = "name a module, or a class or function that makes one without arguments, such as mine:Model"
     try:
         value: Any = getattr(importlib.import_module(package), attribute)
         with torch.device("meta"):
@@ -226,7 +226,7 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     stds = [s.std for s in scales if s.kind == "embedding" and s.std is not None]
     if not stds:
         return []
-    # Positions are added to words; a table of another width, as that of attention's biases, is not.
+    # Positions are added to words; a table of another width, such as attention's biases, is not.
     variance = sum(std**2 for std in stds[:2] if std == stds[0])
     norms = {}
     for part in module.modules():
@@ -242,12 +242,12 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
 def _notes(rate: float, scales: Sequence[Scale], n_parameters: int, is_tied: bool) -> list[str]:
     """Return sentences on γ and muP in a wider model, the library's γ, and the regime to expect."""
     notes = [
-        f"Width: γ lets every standard deviation fall as width^-{rate:g}. muP keeps the embedding's, lets "
-        "hidden matrices fall as width^-0.5 and the read-out as width^-1, and divides the rate of AdamW for "
-        "hidden matrices by the width. γ says nothing of rates; at γ = 0.5 hidden matrices agree."
+        f"Width: with γ every standard deviation falls as width^-{rate:g}. In muP the embedding's stays, "
+        "hidden matrices' fall as width^-0.5 and the read-out's as width^-1, and AdamW's rate for hidden "
+        "matrices is divided by the width. γ says nothing about rates; at γ = 0.5 hidden matrices agree."
     ]
     if is_tied:
-        notes.append("Tied embedding: γ draws it once, as one; muP multiplies its logits by 1/width.")
+        notes.append("Tied embedding: γ draws it once, as an embedding; muP multiplies logits by 1/width.")
     hidden = [s for s in scales if s.kind == "matrix" and s.library and s.fan_in and s.fan_in > 1]
     if hidden:
         first = max(hidden, key=lambda s: len(s.names))
@@ -260,10 +260,10 @@ def _notes(rate: float, scales: Sequence[Scale], n_parameters: int, is_tied: boo
     )
     usual = (
         f"Regime: γ = {rate:g} is not small (0.5 or less). Embeddings start nearly orthogonal and stay so "
-        "for long; the predicted geometry does not apply."
+        "for a long time; the predicted geometry does not apply."
     )
     large = (
-        f"{n_parameters:,} parameters: above some 400 M the published logs of the paper's group (2026) have "
+        f"{n_parameters:,} parameters: above about 400 M the published logs of the paper's group (2026) have "
         "lower losses at the usual scale than at small ones; weight decay differs too: cause unknown."
     )
     scope = "Evidence: `anchorflow claims`, from models below 10 M parameters on made-up tasks and texts."

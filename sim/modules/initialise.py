@@ -51,7 +51,7 @@ class InitReport(Shown):
 
     @property
     def kept(self) -> list[str]:
-        """Names of the tensors that were left as they were."""
+        """Names of the tensors that were not changed."""
         return [tensor.names[0] for tensor in self.tensors if tensor.how == "kept"]
 
     def rows(self) -> list[list[str]]:
@@ -91,10 +91,10 @@ def initialise_(
 ) -> InitReport:
     r"""Draw every matrix of a module from N(0, d_in^-2γ), in place (Section 2.4).
 
-    Recognised are Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent layers and
-    MultiheadAttention of torch, whose packed projections have the fan-in of one, and Conv1D, routers and
-    fused experts of Hugging Face. A tensor with several names is drawn once, as an embedding if one of them
-    is. Each tensor has a generator of its own, named after it.
+    It recognises torch's Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent
+    layers and MultiheadAttention, whose packed projections have the fan-in of one, and Hugging Face's Conv1D,
+    routers and fused experts. A tensor with several names is drawn once, as an embedding if one of them is an
+    embedding's. Each tensor has its own generator, named after it.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def initialise_(
     rate : float
         γ.
     convention : {"paper", "vocab", "sibling"}, optional
-        The fan-in of embeddings: their width d_m; or their number of rows. "sibling" keeps embeddings and
-        every ``c_proj`` as they are, as public code of the paper's group does with GPT-2.
+        The fan-in of embeddings: their width d_m, or ("vocab") their number of rows. "sibling" keeps
+        embeddings and every ``c_proj`` as they are, as public code of the paper's group does with GPT-2.
     bias_scale : float or None, optional
         Biases are uniform within ±bias_scale/√fan-in: 0 makes them zero, 1 is torch's default. None keeps
         them.
     norms : {"one", "keep"}, optional
-        Gains of norms become one and their biases zero, or stay.
+        Gains of norms become one and their biases zero, or both stay.
     fan_in : mapping from str to int, optional
-        Fan-ins of matrices in modules of your own, by parameter name, as ``{"*.W_Q": 64}``.
+        Fan-ins of matrices in modules of your own, by parameter name, such as ``{"*.W_Q": 64}``.
     keep : sequence of str, optional
         Names of parameters to leave as they are; ``*`` stands for any text.
     seed : int, optional
@@ -119,7 +119,7 @@ def initialise_(
     Returns
     -------
     InitReport
-        Every tensor with its fan-in, its standard deviation, and that measured afterwards.
+        Every tensor with its fan-in, its standard deviation, and the one measured afterwards.
     """
     roles = roles_of(module, fan_in)
     check_numbers(roles)
@@ -153,7 +153,7 @@ def _plan(role: Role, rate: float, convention: Convention, bias_scale: float | N
             return "kept", role.fan_in, None
         return "uniform", role.fan_in, bias_scale / math.sqrt(3 * role.fan_in)
     if role.fan_in is None:
-        # A vector of a kind of its own, as a gate, has no scale that γ speaks of.
+        # γ sets no scale for a vector of an unknown kind, such as a gate.
         return "unknown" if role.tensor.ndim > 1 else "kept", None, None
     rows = role.kind == "embedding" and convention == "vocab"
     fan_in = role.shape[0] if rows else role.fan_in

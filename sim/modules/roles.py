@@ -1,4 +1,4 @@
-"""What each parameter of a torch module is, and its fan-in: how many numbers an output of it sums over."""
+"""The role of each parameter of a torch module, and its fan-in: how many inputs each output sums over."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from theory.checked import as_integer
 
 Kind = Literal["embedding", "matrix", "bias", "gain", "norm bias", "unknown"]
 _PREFERRED: tuple[Kind, ...] = get_args(Kind)
-"""A tensor with two roles, as a tied read-out, has the first of them."""
+"""A tensor with two roles, such as a tied read-out, has the one that comes first here."""
 
 
 @dataclass(frozen=True, eq=False)
 class Role:
-    """What one tensor of a module is."""
+    """The role of one tensor of a module."""
 
     names: tuple[str, ...]
     """Several if it is tied."""
@@ -31,11 +31,11 @@ class Role:
     owner: nn.Module
     """The module that it was found in."""
     fan_in: int | None = None
-    """Of a matrix; of an embedding its width d_m; of a bias that of its matrix; None if it is not known."""
+    """For an embedding its width d_m; for a bias its matrix's fan-in; None if it is not known."""
     parts: int = 1
     """Matrices packed into it along its outputs: the queries, keys and values of attention."""
     reads_out: bool = False
-    """Whether an embedding is the matrix of another module too; one that is reached twice is no other."""
+    """Whether an embedding is also another module's matrix; another embedding's does not count."""
 
     @property
     def name(self) -> str:
@@ -48,14 +48,14 @@ class Role:
         return tuple(self.tensor.shape)
 
     def packed(self) -> tuple[Tensor, ...]:
-        """Return the matrices that are packed into it; most often the one itself."""
+        """Return the matrices that are packed into it; usually just the tensor itself."""
         return self.tensor.detach().chunk(self.parts, dim=int(is_hugging_face_conv1d(self.owner)))
 
 
 def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list[Role]:
-    """Return every tensor of a module, which may lie on the meta device but not be lazy, once.
+    """Return every tensor of a module once; the module may be on the meta device, but not lazy.
 
-    ``fan_in`` has the fan-ins of parameters whose module is not recognised, by name with ``*`` for any text.
+    ``fan_in`` has the fan-ins of parameters in unrecognised modules, by name, with ``*`` for any text.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
@@ -92,9 +92,9 @@ def check_numbers(roles: Iterable[Role]) -> None:
 
 
 def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a pattern fits, or refuse one that fits none."""
+    """Return the names that match a pattern, or refuse a pattern that none matches."""
     every = list(names)
-    # A name stands for itself, whatever is in it, as in "layers[0].weight".
+    # A name matches itself, whatever characters it has, as in "layers[0].weight".
     fits = [n for n in every if isinstance(pattern, str) and (n == pattern or fnmatchcase(n, pattern))]
     if not fits:
         known = ", ".join([*every[:8], *["..."] * (len(every) > 8)])
@@ -122,13 +122,13 @@ def _role(
 def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     if is_hugging_face_conv1d(owner):
         return weight.shape[0]
-    # torch stores a map from rows to rows transposed; attention packs three of them one after another.
+    # torch stores a matrix transposed, as (out, in); attention packs three of them one after another.
     router = "router" in type(owner).__name__.lower()
     if (isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) or router) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
-    # Experts keep their maps in one tensor, one behind the other, either way up.
+    # Experts stack their maps in one tensor, each either transposed or not.
     width: int = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", 0))
     if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
         axes = [*weight.shape[1:]]
@@ -147,7 +147,7 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
 
 
 def is_hugging_face_conv1d(module: nn.Module) -> bool:
-    """Whether a module is GPT-2's linear map, whose weight has shape (in, out), by its attribute names."""
+    """Return whether a module is GPT-2's linear map, with a weight of shape (in, out), by attribute names."""
     weight = getattr(module, "weight", None)
     if not isinstance(weight, nn.Parameter) or weight.ndim != 2:
         return False
