@@ -58,11 +58,10 @@ def build_dataset(member: MemberConfig) -> Dataset:
         return build_text_dataset(member.task, member.seed)
     task = member.task
     check_data(member)
-    rng = numpy_stream(member.seed, "data/draw")
     if member.data.source == "enumerate":
         population = enumerate_population(task)
     else:
-        population = draw_population(task, member.data.n_sequences, rng)
+        population = draw_population(task, member.data.n_sequences, numpy_stream(member.seed, "data/draw"))
     seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
     tables = draw_tables(task, numpy_stream(seed, "data/table"))
     labels = labels_of(task, population, tables)

@@ -38,8 +38,7 @@ def read_documents(
     file = as_path("path", path)
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        known = ", ".join(sorted(_READERS))
-        remedy = f"give a file that ends in one of {known}"
+        remedy = f"give a file that ends in one of {', '.join(sorted(_READERS))}"
         raise InputError("file", str(file), "unknown kind of corpus", remedy)
     if not fields:
         raise InputError("fields", fields, "none", 'name the one with the text, such as "text"')

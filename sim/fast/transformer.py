@@ -36,8 +36,8 @@ class _Layer:
         self.prefix, self.model = f"{layer}.", model
         self.sizes = (*tokens.shape[:2], tokens.shape[2])
         self.last_only = layer == model.n_layers - 1 and model.loss == "last-token"
-        names = (f"{self.prefix}ln1", f"{self.prefix}ln2")
-        self.first, self.second = (Norm(name, model.norm_epsilon) for name in names)
+        self.first = Norm(f"{self.prefix}ln1", model.norm_epsilon)
+        self.second = Norm(f"{self.prefix}ln2", model.norm_epsilon)
         norm, queries_only = self.first if model.norm in PRE_NORMS else None, model.norm == "pre-queries"
         self.attention: Attention | LastPositionAttention
         if self.last_only:
