@@ -116,6 +116,8 @@ def make_language_task(
     )
     whole, lengths = _read(named, task.tokenizer)
     size = whole.vocab_size if whole_vocabulary else int(np.count_nonzero(whole.counts))
+    if size < 2:
+        raise InputError("corpora", list(lengths), "have one distinct token", "give texts of several words")
     if n_sequences is None:
         numbers = _windows(whole, lengths, length) if layout == "pack" else lengths.values()
         n_sequences = min(MOST_SEQUENCES, *numbers)

@@ -79,8 +79,7 @@ class Model(ABC, Generic[SectionT]):
     twin: ClassVar[str] = ""
     """A function with hand-written gradients, as "module:function", instead of autograd (``sim.fast``)."""
     shows: frozenset[str] = frozenset()
-    """What ``intermediates`` can return beside "logits": "attention", "positions"; and "frozen flow" if eq. 5
-    applies to its embedding."""
+    """Observables beside the logits: "attention", "positions", and "frozen flow" where eq. 5 applies."""
     n_layers: int = 0
     """Layers with attention."""
 

@@ -50,7 +50,7 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     Parameters
     ----------
     members : sequence of MemberConfig
-        At least one; alike except for γ and seed.
+        At least one; all with the same model and task.
     vocab_size : int
         d.
 

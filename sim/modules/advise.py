@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from sim.data.text import require
-from sim.modules.roles import Role, roles_of
+from sim.modules.roles import Role, epsilon_of, roles_of
 from sim.runs.files import finite
 from theory import InputError
 from theory.checked import Rate, checked
@@ -136,7 +136,7 @@ def advise(
     is_tied = any(role.kind == "embedding" and role.reads_out for role in roles)
     # The map from the width to the vocabulary comes last; a hidden matrix may happen to be as wide.
     to_words = [r for r in roles if r.kind == "matrix" and rows and r.shape[0] == max(rows) and not is_tied]
-    scales = tuple(_scale(module, group, rate, group[0] in to_words[-1:]) for group in groups.values())
+    scales = tuple(_scale(module, group, rate, to_words[-1:] == group[-1:]) for group in groups.values())
     unknown = [role.name for role in roles if role.kind == "unknown" and role.tensor.ndim > 1]
     given = f", fan_in={ {name: int(n) for name, n in fan_in.items()}!r}" if fan_in else ""
     given += f", keep={unknown!r}" if unknown else ""
@@ -196,13 +196,15 @@ def _scale(module: nn.Module, group: Sequence[Role], rate: float, reads_out: boo
     std, mup = None, None
     if fan_in is not None:
         std, mup = fan_in**-rate, fan_in ** -{"embedding": 0.0, "read-out": 1.0}.get(kind, 0.5)
-    library, source = _library(module, role)
+    library, source = _library(module, group)
     return Scale(names, kind, role.shape, fan_in, std, library, source, mup)
 
 
-def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
+def _library(module: nn.Module, group: Sequence[Role]) -> tuple[float | None, str]:
+    role = group[0]
     if not role.tensor.is_meta and role.tensor.numel() > 1:
-        return finite(float(role.tensor.detach().cpu().double().std())), "measured"
+        variances = [float(each.tensor.detach().cpu().double().var()) for each in group]
+        return finite(math.sqrt(sum(variances) / len(group))), "measured"
     config = getattr(module, "config", None)
     std = getattr(config, "initializer_range", None)
     if hasattr(module, "_init_weights") and isinstance(std, float):
@@ -218,6 +220,8 @@ def _library(module: nn.Module, role: Role) -> tuple[float | None, str]:
         return math.sqrt(2 / sum(role.shape)), "torch: Xavier"
     if role.fan_in and isinstance(role.owner, (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)):
         return (3 * role.fan_in) ** -0.5, "torch: uniform ±1/√fan-in"
+    if isinstance(role.owner, nn.RNNBase):
+        return (3 * role.owner.hidden_size) ** -0.5, "torch: uniform ±1/√hidden"
     return None, "own code"
 
 
@@ -230,9 +234,7 @@ def _norms(module: nn.Module, scales: Sequence[Scale]) -> list[tuple[str, float,
     variance = sum(std**2 for std in stds[:2] if std == stds[0])
     norms = {}
     for part in module.modules():
-        name = type(part).__name__
-        epsilons = (getattr(part, key, None) for key in ("eps", "variance_epsilon", "epsilon"))
-        epsilon = next((value for value in epsilons if isinstance(value, float)), None)
+        name, epsilon = type(part).__name__, epsilon_of(part)
         if "norm" in name.lower() and epsilon is not None:
             lost = 1 - math.sqrt(variance / (variance + epsilon))
             norms[name, epsilon] = (name, epsilon, lost, variance * (0.99**-2 - 1))

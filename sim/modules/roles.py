@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
@@ -88,7 +89,8 @@ def check_numbers(roles: Iterable[Role]) -> None:
             raise InputError("module", role.name, "has no numbers yet", "move it off the meta device")
         if not role.tensor.dtype.is_floating_point:
             problem = f"of dtype {role.tensor.dtype}"
-            raise InputError("module", role.name, problem, "give a module that is not quantised")
+            remedy = "give a module of real floating-point numbers, not quantised"
+            raise InputError("module", role.name, problem, remedy)
 
 
 def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
@@ -115,7 +117,9 @@ def _role(
     if "bias" in local and (tensor.ndim == 1 or experts or isinstance(owner, nn.MultiheadAttention)):
         return Role(names, "bias", tensor, owner, _fan_in_of_bias(local, owner))
     fan_in = _fan_in(local, tensor, owner)
-    parts = 3 if local == "in_proj_weight" or names[0].endswith("c_attn.weight") else 1
+    parts = 3 if local == "in_proj_weight" else 1
+    if names[0].endswith("c_attn.weight") and fan_in and tensor.numel() % fan_in**2 == 0:
+        parts = tensor.numel() // fan_in**2  # Keys and values alone in cross-attention.
     return Role(names, "unknown" if fan_in is None else "matrix", tensor, owner, fan_in, parts)
 
 
@@ -144,6 +148,16 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
         return int(owner.embed_dim)
     weight = getattr(owner, local.replace("bias", "weight"), None)
     return _fan_in("weight", weight, owner) if isinstance(weight, nn.Parameter) else None
+
+
+def epsilon_of(norm: nn.Module) -> float | None:
+    """Return the ε of a norm; torch's RMSNorm without one takes the machine's, at least of float32."""
+    values = (getattr(norm, name, None) for name in ("eps", "variance_epsilon", "epsilon"))
+    epsilon = next((float(value) for value in values if isinstance(value, (int, float))), None)
+    if epsilon is None and isinstance(norm, nn.RMSNorm):
+        double = norm.weight is not None and norm.weight.dtype == torch.float64
+        return torch.finfo(torch.float64 if double else torch.float32).eps
+    return epsilon
 
 
 def is_hugging_face_conv1d(module: nn.Module) -> bool:

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 import sim
+from sim.modules.roles import roles_of
 from tests.conftest import Cli
 from tests.foreign_models import Language
 from theory import InputError
@@ -55,6 +56,26 @@ def test_a_configuration_says_what_transformers_draws(
         for name in scale.names:
             assert drawn.pop(name.split(" = ")[0]) == pytest.approx(scale.std)
     assert not drawn
+
+
+def test_a_group_of_matrices_is_measured_and_named_as_a_whole() -> None:
+    model = nn.ModuleDict({"words": nn.Embedding(50, 8)})
+    model["heads"] = nn.ModuleList(nn.ModuleDict({"proj": nn.Linear(8, 50, bias=False)}) for _ in range(2))
+    for std, head in zip((1.0, 7.0), model["heads"], strict=True):
+        nn.init.normal_(head["proj"].weight, std=std)
+    (scale,) = [s for s in sim.advise(model, 0.7).scales if len(s.names) == 2]
+    assert scale.kind == "read-out"
+    assert scale.library == pytest.approx(5.0, rel=0.1)  # The root of the mean of 1 and 49.
+
+
+def test_a_projection_is_divided_into_as_many_matrices_as_it_packs() -> None:
+    attention = nn.ModuleDict(
+        {"c_attn": nn.Linear(8, 16), "other": nn.ModuleDict({"c_attn": nn.Linear(8, 12)})}
+    )
+    assert {role.name: role.parts for role in roles_of(attention) if role.kind == "matrix"} == {
+        "c_attn.weight": 2,
+        "other.c_attn.weight": 1,  # One head's keys and values for several heads' queries.
+    }
 
 
 def test_a_hidden_matrix_as_wide_as_the_vocabulary_is_no_read_out() -> None:

@@ -162,8 +162,9 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
 def ring(keys: FloatArray) -> str:
     """Describe the ring, or the arc of one, that points in the plane follow in their order; empty if none.
 
-    They follow one where their distances from the middle spread by less than two fifths of the mean, and
-    at least three quarters of the steps from one to the next turn the same way.
+    They follow one where their distances from the middle spread by less than two fifths of the mean, at
+    least three quarters of the steps from one to the next turn the same way, and they cover three quarters of
+    a turn.
     """
     if len(keys) < 3:
         return ""

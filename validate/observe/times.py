@@ -103,7 +103,7 @@ def has_learned(run: Observations) -> bool:
 def fitted_time(run: Observations, part: str) -> Value:
     """Return when a data set's accuracy first reaches ``HALF``; a bound, "after the end", if it never does.
 
-    Between two evaluations the accuracy is taken to be linear.
+    The time is Σ learning rate. Between two evaluations the accuracy is taken to be linear.
     """
     times, accuracy = curve(run, "accuracy", part)
     time = first_passage(times, accuracy, HALF)

@@ -131,7 +131,8 @@ def audit(
     Raises
     ------
     InputError
-        If the module has no matrix of known fan-in, holds NaN, or cannot be run on the inputs.
+        If the module has no matrix of known fan-in, a recognised tensor holds NaN, or it cannot be run on the
+        inputs.
     """
     roles = roles_of(module, fan_in)
     check_numbers(roles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ import torch
 from scipy.special import chdtri
 from torch import Tensor, nn
 
-from sim.modules.roles import Role
+from sim.modules.roles import Role, epsilon_of
 from theory import InputError
 
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
@@ -196,7 +197,11 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
         seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0))
 
     parts = module.named_modules()
-    norms = [(name, part, found) for name, part in parts if (found := _epsilon_of(part)) is not None]
+    norms = [
+        (name, part, epsilon)
+        for name, part in parts
+        if re.search("LayerNorm|RMSNorm", type(part).__name__) and (epsilon := epsilon_of(part)) is not None
+    ]
     if inputs is not None:
         with ExitStack() as stack:
             for _, norm, _ in norms:
@@ -207,16 +212,6 @@ def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
         v = torch.cat(seen[norm] or [torch.full((1,), math.nan)])
         losses.append(NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean())))
     return losses
-
-
-def _epsilon_of(module: nn.Module) -> float | None:
-    name = type(module).__name__
-    if "LayerNorm" not in name and "RMSNorm" not in name:
-        return None
-    given = (getattr(module, attribute, None) for attribute in ("eps", "variance_epsilon", "epsilon"))
-    # torch's RMSNorm takes the machine epsilon where none is given.
-    own = float(torch.finfo(torch.get_default_dtype()).eps) if isinstance(module, nn.RMSNorm) else None
-    return next((value for value in given if isinstance(value, float)), own)
 
 
 def _run(module: nn.Module, inputs: Any) -> None:

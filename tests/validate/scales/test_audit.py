@@ -111,6 +111,23 @@ def test_the_epsilon_of_a_norm_is_judged_by_what_it_sees():
     assert "layers.0.ln_1" in unseen.unknown[-1]
 
 
+@pytest.mark.parametrize(
+    ("norm", "epsilon"),
+    [
+        (nn.LayerNorm(8, eps=1), 1.0),
+        (nn.RMSNorm(8), torch.finfo(torch.float32).eps),
+        (nn.RMSNorm(8, dtype=torch.float64), torch.finfo(torch.float64).eps),
+    ],
+)
+def test_the_epsilon_is_the_one_that_the_norm_adds(norm, epsilon):
+    (found,) = audit(nn.Sequential(nn.Linear(8, 8), norm)).norms
+    assert found.epsilon == epsilon
+    x = math.sqrt(epsilon) * torch.randn(1, 8, dtype=norm.weight.dtype)
+    uncentred = 0.0 if isinstance(norm, nn.RMSNorm) else x.mean()
+    expected = (x - uncentred) / torch.sqrt((x - uncentred).square().mean() + found.epsilon)
+    torch.testing.assert_close(norm(x), expected)
+
+
 def test_a_fan_in_above_the_number_of_entries_is_no_fault_of_its_own():
     module = model()
     module.gate = nn.Parameter(torch.linspace(-1, 1, 10))

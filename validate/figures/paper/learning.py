@@ -89,7 +89,7 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     """Draw loss over epochs, one column per learning rate, and the largest rises of the losses (Appendix G).
 
-    All panels of A and B have the same axes.
+    All panels of the losses have the same vertical axis.
     """
     settings = runs.of_kind(observations, runs.ATTENTION, "Fig. 17 is about Transformers")
     rates = sorted({_peak(s) for s in settings})

@@ -36,14 +36,14 @@ class Source:
 
     def find(self, read: Read) -> dict[str, list[Observations]]:
         """Return the kept runs under the name of their study."""
-        refused: list[NoRunsError] = []
+        refused, missing = list[NoRunsError](), list[NoRunsError]()
         for studies in self.studies:
             runs: dict[str, list[Observations]] = {}
             for study in studies.split("+"):
                 try:
                     runs[study] = read(study)
                 except NoRunsError as error:
-                    refused += [error] * (study == studies)
+                    (refused if study == studies else missing).append(error)
             found = [run for own in runs.values() for run in own]
             lacking = sorted(set(self.init_rates) - {run.config.init_rate for run in found})
             if runs and not lacking:
@@ -52,7 +52,7 @@ class Source:
                 rates = ", ".join(f"{rate:g}" for rate in lacking)
                 remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
                 refused.append(NoRunsError("study", studies, f"no kept run at γ = {rates}", remedy))
-        raise refused[0]
+        raise [*refused, *missing][0]
 
 
 LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
