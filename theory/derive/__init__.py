@@ -1,7 +1,7 @@
 """Statements of the theory, derived with SymPy, checked, printed, and turned into functions.
 
-A derivation is a function with the decorator ``derived`` in one of this package's modules: SymPy makes its
-steps from one another, the statement is typed as the paper has it, and the checks say that the two agree.
+A derivation is a function with the decorator ``derived`` in one of this package's modules: SymPy makes each
+step from the ones before, the statement is typed as in the paper, and the checks confirm that the two agree.
 """
 
 from theory.derive.derivation import Check, Derivation, Step, derivations, find_derivation, titles

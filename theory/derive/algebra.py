@@ -16,7 +16,7 @@ EPS = sp.Symbol("epsilon", positive=True)
 R_S = sp.Symbol("r_s", positive=True)
 D, D_M, D_F, D_K = sp.symbols("d d_m d_f d_k", integer=True, positive=True)
 SIZES = {D: 3, D_M: 2, D_F: 2}
-"""The sizes at which matrices are written out; d > 2, so that p_2 = 1 - p_1 helps no identity along."""
+"""The sizes at which matrices are written out; d > 2, so that none holds only because p_2 = 1 - p_1."""
 
 
 def written_out(matrix: sp.MatrixSymbol, sizes: Mapping[sp.Symbol, int]) -> sp.Matrix:
@@ -25,7 +25,7 @@ def written_out(matrix: sp.MatrixSymbol, sizes: Mapping[sp.Symbol, int]) -> sp.M
 
 
 def replaced(expression: sp.Basic, *pairs: tuple[sp.Matrix, sp.Matrix]) -> sp.Basic:
-    """Return the expression with every entry of each first matrix replaced by the second's."""
+    """Return the expression with each pair's first matrix replaced, entry by entry, by the second."""
     by_entry = {a: b for old, new in pairs for a, b in zip(old, new, strict=True)}
     return expression.xreplace(by_entry)
 
@@ -42,10 +42,10 @@ def cross_entropy(y: sp.Matrix, logits: sp.Matrix) -> sp.Expr:
 
 
 def negative_gradient(loss: sp.Expr, y: sp.Matrix, p: sp.Matrix, logits: sp.Matrix) -> sp.Matrix:
-    """Return −∂ℓ/∂o with the softmax called p, using that y and p each sum to one.
+    """Return −∂ℓ/∂o, writing p for the softmax and using that y and p each sum to one.
 
-    Component k is differentiated, every exp(o_j) is written as p_j times the common normalisation, and one
-    entry other than k is removed from y and from p by the two sums.
+    Component k is differentiated, every exp(o_j) is written as p_j times the common normalisation, and the
+    two sums eliminate one entry other than k from y and from p.
     """
     normalisation = sp.Symbol("Z", positive=True)
     by_name = {sp.exp(o): a * normalisation for o, a in zip(logits, p, strict=True)}
@@ -59,7 +59,7 @@ def negative_gradient(loss: sp.Expr, y: sp.Matrix, p: sp.Matrix, logits: sp.Matr
 
 
 def average(expression: sp.Expr, varying: Sequence[sp.Basic], means: Mapping[sp.Basic, sp.Basic]) -> sp.Expr:
-    """Return the average over sequences of a polynomial in what varies between sequences.
+    """Return the average over sequences of a polynomial in the quantities that vary among them.
 
     Every monomial is replaced by its mean; a monomial whose mean is not given is a bug (KeyError).
     """
@@ -106,7 +106,7 @@ def at_sizes(statement: sp.Basic, sizes: Mapping[sp.Symbol, int]) -> sp.Matrix:
 
 
 def _explicit(expression: sp.Basic) -> sp.Basic:
-    """Multiply matrices out from the inside: SymPy's own ``as_explicit`` takes each entry from the start."""
+    """Multiply matrices out from the inside: SymPy's ``as_explicit`` starts afresh for each entry."""
     if isinstance(expression, sp.MatMul | sp.MatAdd | sp.Transpose | sp.HadamardProduct):
         parts = [_explicit(part) if part.is_Matrix else part for part in expression.args]
         if isinstance(expression, sp.HadamardProduct):
@@ -120,8 +120,8 @@ def _explicit(expression: sp.Basic) -> sp.Basic:
 def entrywise(sizes: Mapping[sp.Symbol, int], *pairs: tuple[sp.Matrix, sp.Matrix]) -> Compare:
     """Return the check of an explicit result against a statement about matrices of any size.
 
-    The entries of the first matrix of each pair are replaced by the second's in the statement: constraints
-    that the matrices of the derivation meet, such as symmetry.
+    In the statement each pair's first matrix is replaced, entry by entry, by the second: this imposes
+    constraints that the matrices of the derivation meet, such as symmetry.
     """
     written = ", ".join(f"{symbol} = {value}" for symbol, value in sizes.items())
 
@@ -141,7 +141,7 @@ def symbolic(result: sp.Basic, statement: sp.Basic) -> tuple[Check, ...]:
 
 
 def settled(rest: sp.Expr) -> sp.Expr:
-    """Simplify a difference; one that is not 0 at some point is not 0, and is returned as it is."""
+    """Simplify a difference, or return it unchanged if it differs from 0 at some point."""
     return rest if _differs_somewhere(rest) else _simplified(rest)
 
 

@@ -23,10 +23,10 @@ def lemma_1() -> Derivation:
     return Derivation(
         quantity="a lower bound of P(|A_ij − 1/i| ≤ ε for all j ≤ i ≤ L)",
         assumptions=(
-            "The entries of X, W_Q and W_K are independent N(0, d_m^−2γ) (Section 2.4): the embedding, no "
-            "layer norm. A token may occur twice in a sequence. The paper's proof draws W_Q and W_K with "
-            "d_k^−γ, which one step shows beside it.",
-            "Given X, the entries of a query x W_Q are independent with variance t² |x|²; so are a key's.",
+            "The entries of X, W_Q and W_K are independent N(0, d_m^−2γ) (Section 2.4): the embedding alone, "
+            "no layer norm. A token may occur twice in a sequence. The paper's proof draws W_Q and W_K at "
+            "d_k^−γ; one step shows the variance for that.",
+            "Given X, the entries of a query x W_Q are independent with variance t² |x|², as are a key's.",
             "Markov's inequality for |S_i|², and the union bound over the rows 2, …, L.",
         ),
         scope="Symbolic ε, γ, d_m, d_k and L; the bound does not depend on d_k.",
@@ -36,7 +36,7 @@ def lemma_1() -> Derivation:
             Step("Markov's inequality for row i: E|S_i|² is at most i times the largest of its terms.", row),
             Step("The sum over the rows 2, …, L.", every),
             Step(
-                "One minus that, with the variance put in.", 1 - every.subs(VARIANCE, logits[-1].expression)
+                "One minus this, with the variance put in.", 1 - every.subs(VARIANCE, logits[-1].expression)
             ),
         ),
         statement=1 - (LENGTH - 1) * (LENGTH + 2) / (16 * EPS**2) * D_M ** (2 - 8 * GAMMA) * (1 + 2 / D_M),
@@ -47,7 +47,7 @@ def lemma_1() -> Derivation:
                 steepest[-1].expression - _steepest_of_two(),
             ),
             Check(
-                "With W_Q, W_K at d_k^−γ the variance is (d_k/d_m)^−4γ times that.",
+                "With W_Q, W_K at d_k^−γ the variance is (d_k/d_m)^−4γ times as large.",
                 sp.simplify(logits[-2].expression / logits[-1].expression - (D_K / D_M) ** (-4 * GAMMA)),
             ),
         ),
@@ -61,7 +61,7 @@ def lemma_1() -> Derivation:
 
 
 def _logit_steps() -> tuple[tuple[Step, ...], sp.Expr]:
-    """Return the steps to the variance of a logit, and the factor of a token paired with itself."""
+    """Return the steps to the variance of a logit, and the factor for a token paired with itself."""
     k = sp.Symbol("k", integer=True, positive=True)
     given = sp.Sum(WEIGHT_SCALE**2 * SQUARE * WEIGHT_SCALE**2 * OTHER / D_K, (k, 1, D_K)).doit()
     second, fourth = (gaussian_moment(n) for n in (2, 4))
@@ -72,10 +72,10 @@ def _logit_steps() -> tuple[tuple[Step, ...], sp.Expr]:
     embedded = apart.subs(SCALE, D_M**-GAMMA)
     by_proof, by_section = (sp.powsimp(embedded.subs(WEIGHT_SCALE, fan_in**-GAMMA)) for fan_in in (D_K, D_M))
     steps = (
-        Step("E[S_ij²] given X, with X = |x_i|² and Y = |x_j|²: d_k products, each over d_k.", given),
-        Step("E|x|², the sum of d_m second moments, s the deviation of an entry.", length),
+        Step("E[S_ij²] given X, with X = |x_i|² and Y = |x_j|²: d_k products, each divided by d_k.", given),
+        Step("E|x|², the sum of d_m second moments, with s the standard deviation of an entry.", length),
         Step("The variance V of a logit of two tokens.", apart),
-        Step("A token paired with itself has E|x|⁴ instead: a factor over (E|x|²)².", factor),
+        Step("A token paired with itself has E|x|⁴ instead: the ratio to (E|x|²)².", factor),
         Step("With s = d_m^−γ, and t = d_k^−γ as in the paper's proof.", by_proof),
         Step("With s = t = d_m^−γ, the fan-in of Section 2.4.", by_section),
     )
@@ -83,7 +83,7 @@ def _logit_steps() -> tuple[tuple[Step, ...], sp.Expr]:
 
 
 def gaussian_moment(order: int) -> sp.Expr:
-    """Integrate x^n against the normal density of deviation s."""
+    """Integrate x^n against the normal density of standard deviation s."""
     x = sp.Symbol("x", real=True)
     density = sp.exp(-(x**2) / (2 * SCALE**2)) / (SCALE * sp.sqrt(2 * sp.pi))
     return sp.simplify(sp.integrate(x**order * density, (x, -sp.oo, sp.oo)))
@@ -91,13 +91,13 @@ def gaussian_moment(order: int) -> sp.Expr:
 
 def _steepest_entry() -> tuple[Step, ...]:
     """Return the steps to the largest squared gradient of a softmax entry a."""
-    # ∂a/∂S_j = a (δ_aj − A_j), and the other entries' squares sum to (1 − a)² at most.
+    # ∂a/∂S_j = a (δ_aj − A_j), and the squares of the other entries sum to at most (1 − a)².
     square = ENTRY**2 * ((1 - ENTRY) ** 2 + (1 - ENTRY) ** 2)
     turns = sp.solve(sp.diff(square, ENTRY), ENTRY)
     largest = max(square.subs(ENTRY, turn) for turn in turns)
     return (
-        Step("|∇a|² of an entry a of a softmax, the others' squares at most (1 − a)².", square),
-        Step("Its largest value: |A_ij − 1/i|² is at most that times |S_i|².", sp.sympify(largest)),
+        Step("A bound on |∇a|² of a softmax entry a: the others' squares sum to at most (1 − a)².", square),
+        Step("Its largest value: |A_ij − 1/i|² is at most this times |S_i|².", sp.sympify(largest)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Proposition 1 with the label distributions put in: Corollaries 1 and 2."""
+"""Proposition 1 with the label distributions inserted: Corollaries 1 and 2."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ REASONING_ROW = _ReasoningRow(
 
 @functools.cache
 def array_modules() -> tuple[Any, ...]:
-    """Return the function of eq. 22's derivation, which evaluates it for a whole row of labels."""
+    """Return modules for ``lambdify``: eq. 22's derived function, for a whole row of labels, and NumPy."""
     law = label_formula().function()
 
     def at(i: int, s: int, z_min: int, a_min: int, n_keys: int, n_anchors: int, q: int) -> float:
@@ -82,8 +82,8 @@ def memory_steps() -> tuple[Step, Step]:
     """Compute the label distribution of a memory anchor: every entry of the table is uniform on Z."""
     weight, keys = equal_weight(), at_sizes(IS_KEY, SIZES)
     return (
-        Step("The probability of each of N_Z equally likely labels, which sum to one.", weight),
-        Step("The label distribution of a memory anchor: that at every key.", keys * weight),
+        Step("The probability of each of N_Z equally likely labels: N_Z times it is one.", weight),
+        Step("The label distribution of a memory anchor: this probability at every key.", keys * weight),
     )
 
 
@@ -98,12 +98,12 @@ def reasoning_steps() -> tuple[Step, Step]:
 
 
 def _put_in(distribution: tuple[Step, Step]) -> tuple[Step, ...]:
-    """Put a label distribution, the last of two steps, into the last step of Proposition 1."""
+    """Insert a label distribution, the second of two steps, into the last step of Proposition 1."""
     row = sp.Matrix(distribution[-1].expression)
     return (
         Step("The last step of Proposition 1.", prop_1().result),
         *distribution,
-        Step("Put the distribution in.", replaced(prop_1().result, (written_out(DISTRIBUTION, SIZES), row))),
+        Step("Insert the distribution.", replaced(prop_1().result, (written_out(DISTRIBUTION, SIZES), row))),
     )
 
 
@@ -126,14 +126,14 @@ def cor_1() -> Derivation:
         statement=R_S * (MEMORY_ROW - UNIFORM) * W2.T * W1.T,
         compare=entrywise(SIZES),
         further_checks=lambda: (
-            Check("The weight, averaged over all 27 tables of three keys.", _tables_residual()),
+            Check("A key's share of the labels in all 27 tables of three keys.", _tables_residual()),
         ),
         arguments=RATIO_ARGUMENT | MEMORY_ARGUMENTS | WEIGHT_ARGUMENTS | SIZE_ARGUMENT,
     )
 
 
 def _tables_residual() -> sp.Expr:
-    """Average over every memory table of three keys how often the first is the label, minus the weight."""
+    """Return the first key's share of the labels in all memory tables of three keys, minus the weight."""
     tables = list(itertools.product(range(3), repeat=3))
     share = sp.Rational(sum(table.count(0) for table in tables), 3 * len(tables))
     return share - equal_weight().subs(N_Z, 3)

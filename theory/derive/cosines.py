@@ -13,15 +13,15 @@ NORMALISED = 1 / (WIDTH * sp.sqrt(2 * sp.pi))
 ARGUMENTS = {
     C2: "the height of the Gaussian",
     WIDTH: "its standard deviation: σ_P, or √6 in eq. 14",
-    DELTA: "the distance of the two means",
+    DELTA: "the distance between the two means",
     D_M: "the embedding width",
 }
 ASSUMPTIONS = (
-    "The noise of eq. 12 is left out; it is independent, so that it adds nothing to the mean of an inner "
-    "product of two tokens, and d_m^(1−2γ) to a vector's own square.",
+    "The noise of eq. 12 is left out: being independent, it adds nothing to the mean inner product of two "
+    "tokens, and d_m^(1−2γ) to a vector's squared length.",
     "The Gaussians' sums run over all integers instead of the d_m coordinates (a remainder of the size of "
     "the tails outside, steps 5 and 6) and are replaced by integrals (a remainder of relative size "
-    "2 exp(−π²σ²), step 7). The sum of the constants stays finite.",
+    "2 exp(−π²σ²), step 7). The constants are still summed over d_m coordinates.",
 )
 
 
@@ -37,7 +37,7 @@ def gaussian_inner_product() -> Derivation:
     statement = C1**2 * (peak + (1 - 2 * sp.sqrt(2 * sp.pi) * C2 * WIDTH) / D_M)
     short = C1**2 * (sp.exp(-(DELTA**2) / (4 * WIDTH**2)) / (2 * sp.sqrt(sp.pi) * WIDTH) - 1 / D_M)
     return Derivation(
-        quantity="<w_i, w_j> of eq. 12, noise apart",
+        quantity="<w_i, w_j> of eq. 12 without the noise",
         assumptions=ASSUMPTIONS,
         scope="Symbolic C1, C2, σ, d_m and distance. Tests compare it with plain sums.",
         steps=_steps(),
@@ -67,20 +67,19 @@ def _steps() -> tuple[Step, ...]:
     return (
         Step("The product at coordinate k, multiplied out.", product),
         Step(
-            "The exponent of the two Gaussians' product, about the middle of their means, Δ apart.", separated
+            "The exponent of the product of the Gaussians, about the midpoint of their means, Δ apart.",
+            separated,
         ),
         Step("Its integral over t.", whole),
         Step("The integral of one Gaussian.", single),
-        Step("What a bound at distance τ from the middle cuts off the product, on one side.", _tail(bell)),
-        Step(
-            "What it cuts off a single Gaussian at distance τ from its mean: the larger part.", _tail(alone)
-        ),
+        Step("The part of the product beyond distance τ from the midpoint, on one side.", _tail(bell)),
+        Step("The part of a single Gaussian beyond τ from its mean: the larger of the two.", _tail(alone)),
         Step(
             "Poisson's formula: the sum over all integers is the integral times 1 + 2 Σ_ν ρ_ν cos(2πνμ), "
-            "μ the middle of the means and ν = 1, 2, …; this is ρ_ν.",
+            "where μ is the midpoint of the means and ν = 1, 2, …; this is ρ_ν.",
             sp.simplify(transform / whole),
         ),
-        Step("Add the three terms: the constants' sum has d_m equal summands.", sp.expand(total)),
+        Step("Add the three terms: the sum of the constants has d_m equal terms.", sp.expand(total)),
     )
 
 
@@ -96,7 +95,7 @@ def _tail(bell: sp.Expr) -> sp.Expr:
     *("eq 14", "theorem 1 cosine"),
 )
 def gaussian_cosine() -> Derivation:
-    """Divide the inner product by the square of a vector (Fig. 5C)."""
+    """Divide the inner product by a vector's squared length (Fig. 5C)."""
     inner = gaussian_inner_product().result
     square = inner.subs(DELTA, 0)
     contrast = sp.sqrt(sp.pi) * D_M * C2**2 * WIDTH
@@ -105,12 +104,12 @@ def gaussian_cosine() -> Derivation:
     small = D_M / (2 * sp.sqrt(sp.pi) * WIDTH)
     short = (small * sp.exp(-(DELTA**2) / (4 * WIDTH**2)) - 1) / (small - 1)
     return Derivation(
-        quantity="cos(w_i, w_j) of eq. 12, noise apart",
+        quantity="cos(w_i, w_j) of eq. 12 without the noise",
         assumptions=ASSUMPTIONS,
         scope="Symbolic C2, σ, d_m and distance. Tests compare it with plain sums.",
         steps=(
-            Step("The square of a vector: the inner product at distance 0.", square),
-            Step("Both vectors have that square: divide.", sp.cancel(sp.simplify(inner / square))),
+            Step("The squared length of a vector: the inner product at distance 0.", square),
+            Step("Both vectors have this squared length: divide.", sp.cancel(sp.simplify(inner / square))),
         ),
         statement=statement,
         compare=symbolic,

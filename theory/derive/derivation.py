@@ -1,4 +1,4 @@
-"""What a derivation is, and the list of all: each is built when it is first asked for."""
+"""The parts of a derivation, and the list of all derivations, each built when it is first looked up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Check:
-    """A difference of two routes that has to vanish: ``residual``, simplified."""
+    """A difference between two routes that has to vanish: ``residual``, simplified."""
 
     sentence: str
     residual: sp.Basic
@@ -50,7 +50,7 @@ class Check:
 
 
 Compare = Callable[[Any, Any], tuple[Check, ...]]
-"""From the last step and the statement to the differences between them."""
+"""Maps the last step and the statement to the differences between them."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -60,13 +60,13 @@ class Derivation:
     Attributes
     ----------
     name, equation, title : str
-        What it is called here, its number in the paper, and one line on what it is about.
+        Its name here, its number in the paper, and its subject in one line.
     quantity : str
         The left-hand side of the statement.
     assumptions : tuple of str
         What the derivation takes for granted.
     scope : str
-        For which sizes the steps were made, and for which the statement is checked.
+        The sizes for which the steps were made, and those for which the statement is checked.
     steps : tuple of Step
         Each made by SymPy from the ones before.
     statement : sympy.Basic
@@ -74,7 +74,7 @@ class Derivation:
     arguments : mapping of sympy.Basic to str
         The arguments of ``function()`` in order, each with what to pass for it.
     compare : callable
-        From ``result`` and ``statement`` to the differences between them.
+        Maps ``result`` and ``statement`` to the differences between them.
     further_checks : callable
         Returns differences between the result and independent routes.
     modules : tuple
@@ -141,7 +141,7 @@ class Derivation:
 
 
 def _display() -> Any:
-    """Return the module that displays derivations; it imports this one."""
+    """Return the module that displays derivations, imported late because it imports this one."""
     return importlib.import_module("theory.derive.display")
 
 
@@ -152,7 +152,7 @@ _OTHER_NAMES: dict[str, str] = {}
 
 
 def derived(name: str, equation: str, title: str, *also: str) -> Callable[[Build], Build]:
-    """Enter a derivation into the list under its name, and under the other names that find it."""
+    """Decorate a builder: list its derivation under its name and the other names that find it."""
 
     def enter(build: Build) -> Build:
         @functools.cache
@@ -168,7 +168,7 @@ def derived(name: str, equation: str, title: str, *also: str) -> Callable[[Build
 
 
 class _Derivations(Mapping[str, Derivation]):
-    """All derivations by name; looking one up builds it and what it rests on, and nothing else."""
+    """All derivations by name; looking one up builds it and the ones it rests on, and no others."""
 
     def __init__(self) -> None:
         for module in MODULES:
@@ -193,7 +193,7 @@ def derivations() -> Mapping[str, Derivation]:
 
 
 def titles() -> dict[str, str]:
-    """Return one line on every derivation, by name; this builds none of them."""
+    """Return one line on every derivation, by name, without building any."""
     return {name: _TITLES[name] for name in derivations()}
 
 

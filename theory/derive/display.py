@@ -1,4 +1,4 @@
-"""How a derivation is displayed: on a terminal, in a notebook, and as a page of the documentation."""
+"""Derivations on a terminal, in a notebook, and as a page of the documentation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _drawn(expression: sp.Basic, indent: int) -> list[str]:
 
 
 def _shortened(step: Step) -> tuple[str, sp.Basic]:
-    """Return a step's sentence and its expression; of a long matrix only the first entry."""
+    """Return a step's sentence and its expression, or only the first entry of a long matrix."""
     matrix = step.expression
     if not hasattr(matrix, "rows") or not hasattr(matrix, "flat"):
         return step.sentence, matrix
@@ -59,7 +59,7 @@ def _shortened(step: Step) -> tuple[str, sp.Basic]:
 
 
 def notebook(derivation: Derivation) -> str:
-    """Return a derivation as HTML with LaTeX between dollars, which notebooks typeset; the steps folded."""
+    """Return a derivation as HTML, its steps folded; notebooks typeset the LaTeX between dollar signs."""
     d = derivation
     steps = "".join(
         f"<li>{escape(sentence)}$${escape(_latex(expression))}$$</li>"
@@ -98,7 +98,7 @@ def section(derivation: Derivation) -> str:
 
 
 def _latex(expression: sp.Basic) -> str:
-    """Return SymPy's LaTeX; of a very long sum the first terms."""
+    """Return SymPy's LaTeX, or only the first terms of a very long sum."""
     import sympy as sp
 
     latex = str(sp.latex(expression, mat_symbol_style="bold"))
@@ -115,14 +115,14 @@ def anchor(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Keep Markdown from reading the underscores, stars and bars of formulas in sentences."""
+    """Escape the underscores, stars, bars and angle brackets of formulas in sentences for Markdown."""
     for character in "\\_*|<>":
         text = text.replace(character, "\\" + character)
     return text
 
 
 def derivations_page() -> str:
-    """Return the documentation page of all derivations, as MyST Markdown: minutes of work."""
+    """Return the documentation page of all derivations, as MyST Markdown, which takes minutes."""
     made = list(derivations().values())
     rows = [
         f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
@@ -132,7 +132,7 @@ def derivations_page() -> str:
         "# Derivations",
         "SymPy derives every statement below, step by step, and compares it with the form in which it is "
         "stated. [How to read them](index.md#how-to-read-the-derivations) says what that covers. Indices of "
-        "matrix entries start at 0; of a long matrix the first entry is shown.",
+        "matrix entries start at 0; only the first entry of a long matrix is shown.",
         "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
     ]
     return "\n\n".join([*head, *(section(d) for d in made)])

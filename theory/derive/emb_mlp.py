@@ -61,12 +61,12 @@ def _exact_steps() -> tuple[Step, ...]:
     logit_slopes = logits.jacobian(h).subs(named)
     hidden_slopes = hidden.jacobian(w)
     return (
-        Step("The input h of the hidden layer, the token s counted c_s times (Definition 1).", hidden),
+        Step("The input h of the hidden layer, with the token s counted c_s times (Definition 1).", hidden),
         Step("The logits o, for any activation σ.", logits),
         Step("The cross-entropy as a function of the logits.", loss),
-        Step("Minus its gradient by the logits; y and p each sum to one.", error),
-        Step("The logits' Jacobian by h, with S for σ'(h).", logit_slopes),
-        Step("The Jacobian of h by the embedding: every occurrence of s counts.", hidden_slopes),
+        Step("Minus its gradient with respect to the logits; y and p each sum to one.", error),
+        Step("The Jacobian of the logits with respect to h, writing S for σ'(h).", logit_slopes),
+        Step("The Jacobian of h with respect to w: every occurrence of s counts.", hidden_slopes),
         Step("The chain rule: the product of the last three.", error * logit_slopes * hidden_slopes),
     )
 
@@ -85,8 +85,8 @@ def prop_1() -> Derivation:
             "All three matrices have the same small scale ε; the statement is the coefficient of ε².",
             "σ(0) = 0 and σ'(0) = 1 (Assumption 1).",
             "r_s and P are defined by E[c_s] = r_s and E[c_s y] = r_s P, occurrences counted with "
-            "multiplicity. With means over a finite data set this is eq. 4, with those of the task "
-            "(n → ∞) it is eq. 5.",
+            "multiplicity. With means over a finite data set this is eq. 4, with means over the "
+            "task (n → ∞) it is eq. 5.",
         ),
         scope=SCOPE,
         steps=_small_steps(),
@@ -109,9 +109,9 @@ def _small_steps() -> tuple[Step, ...]:
     mean = limit.applyfunc(lambda e: algebra.average(e, [C_S, *y], means))
     return (
         Step("The logits where every parameter carries a factor ε.", logits),
-        Step("Lemma 2 where both weights carry it too; p and S are those of that network.", start),
+        Step("Lemma 2 where both weights carry it too; p and S belong to this network.", start),
         Step(
-            "Put that network's p and S in, divided by ε², and let ε → 0: with σ(0) = 0 the softmax becomes "
+            "Insert the network's p and S, divide by ε², and let ε → 0: with σ(0) = 0 the softmax becomes "
             "uniform, with σ'(0) = 1 the slopes become one. This is one sequence's term of eq. 4.",
             limit,
         ),

@@ -1,4 +1,4 @@
-"""The flow of the linear Emb-MLP: its drive, what it conserves, and the closure of the linearised rung."""
+"""The flow of the linear Emb-MLP: drive, conserved quantities, and the closure of the linearised rung."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def _conserved(
         quantity="Q (and dQ/dt = 0)",
         assumptions=(
             "All matrices move, σ is the identity: the logits are c W_emb W1 W2.",
-            "R is minus the loss's gradient by the product W_emb W1 W2, whatever it is: C for the coupled "
-            "flow, C − S B̄ for the linearised one, E[cᵀ(y − p)] for the population's.",
+            "R is minus the loss's gradient with respect to the product W_emb W1 W2, in any form: C for the "
+            "coupled flow, C − S B̄ for the linearised one, E[cᵀ(y − p)] for the population's.",
         ),
         scope="Steps: symbolic sizes d, d_m, d_f. The rate is also written out at d = 3, d_m = d_f = 2.",
         steps=(
@@ -89,7 +89,7 @@ def _conserved(
 @derived(
     "linearised",
     "Beyond the paper: the closure of the linearised flow",
-    "To first order in the logits the drive needs two statistics of the data only",
+    "To first order in the logits the drive needs only two statistics of the data",
     "closure",
 )
 def linearised() -> Derivation:
@@ -101,8 +101,8 @@ def linearised() -> Derivation:
         quantity="R = E[cᵀ (y − p)], to first order in the logits",
         assumptions=(
             "σ is the identity, the logits are o = c B, B = W_emb W1 W2; the softmax is linearised at 0.",
-            "C = E[cᵀ (y − u)] and S = E[cᵀ c]; c are the token counts of a sequence. The flows of the three "
-            "matrices are those of the conserved quantities' derivations with this R.",
+            "C = E[cᵀ (y − u)] and S = E[cᵀ c]; c are the token counts of a sequence. The three "
+            "matrices follow the flows derived with the conserved quantities, with this R.",
         ),
         scope="Steps: general entries at d = 3. Statement: any size; tests compare it at real sizes.",
         steps=steps,
@@ -124,7 +124,7 @@ def linearised() -> Derivation:
 
 
 def _symmetric(matrix: sp.Matrix) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return a matrix and its symmetric form, which has the entries above the diagonal."""
+    """Return a matrix and its symmetric form, which repeats the entries above the diagonal."""
     return matrix, sp.Matrix(*matrix.shape, lambda i, j: matrix[min(i, j), max(i, j)])
 
 

@@ -27,7 +27,7 @@ class CutBinomial(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, top: sp.Expr, bottom: sp.Expr) -> sp.Expr | None:
-        """Evaluate where the order of top and bottom is decided, or the bottom is 1."""
+        """Evaluate where the order of top and bottom is known, or the bottom is 1."""
         if (top - bottom).is_negative:
             return sp.S.Zero
         if (top - bottom).is_nonnegative:
@@ -55,7 +55,7 @@ INTEGER_MODULES: tuple[Mapping[str, Callable[..., Any]] | str, ...] = (
 
 
 def one_uniform(size: sp.Symbol) -> sp.Expr:
-    """Return the generating function of a uniform integer of 0..size−1, summed by SymPy (x ≠ 1)."""
+    """Return the generating function of a uniform integer in 0..size−1, summed by SymPy (x ≠ 1)."""
     return sp.Sum(X**K, (K, 0, size - 1)).doit().args[-1][0] / size
 
 
@@ -86,7 +86,7 @@ def residuals() -> tuple[sp.Expr, sp.Expr]:
 def coefficient(n_keys: int, n_anchors: sp.Expr) -> sp.Expr:
     """Return the coefficient of x^r in the generating function, from the two expansions.
 
-    The numerator's power x^t meets the power m of 1/(1−x)^n for which t + m = r, which exists when m ≥ 0.
+    A power x^t of the numerator pairs with the power m of 1/(1−x)^n for which t + m = r, if m ≥ 0.
     """
     series = negative_power(n_keys + n_anchors)
     theorem = binomial_theorem(n_anchors)
@@ -106,6 +106,6 @@ def _power(term: sp.Expr) -> sp.Expr:
 
 
 def equal_weight() -> sp.Expr:
-    """Return the probability of each of N_Z equally likely labels: that with which they sum to one."""
+    """Return the probability of each of N_Z equally likely labels: the solution of N_Z p = 1."""
     p = sp.Symbol("p", positive=True)
     return sp.solve(sp.Sum(p, (K, 1, N_Z)).doit() - 1, p)[0]

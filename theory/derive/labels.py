@@ -1,7 +1,7 @@
 """The label distributions of anchors and keys (eq. 8, 22-25).
 
 The functions ``anchor_law``, ``key_law`` and ``noise_law`` are the paper's forms, typed by hand: no step uses
-or computes them, they meet the steps only in the checks.
+or computes them, and only the checks compare them with the steps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from theory.derive.generating import (
 )
 
 S, LABEL, LENGTH = sp.Symbol("s", integer=True), sp.Symbol("i", integer=True), sp.Symbol("L", integer=True)
-OFFSET_ARGUMENT = {R: "the label, counted from the smallest that s can have: i − s − ζ_min − (q−1) α_min"}
+OFFSET_ARGUMENT = {R: "the label, counted from the smallest possible for s: i − s − ζ_min − (q−1) α_min"}
 SIZE_ARGUMENTS = {N_Z: "the number of keys", N_A: "the number of reasoning anchors"}
 Q_ARGUMENT = {Q: "anchors in a sequence"}
 RANGE_ARGUMENTS = {Z_MIN: "the smallest key", A_MIN: "the smallest reasoning anchor"}
@@ -75,10 +75,10 @@ def label_formula() -> Derivation:
         scope="Symbolic N_Z, N_A, q and r; also compared with multiplied-out polynomials for q = 1, 2, 3, 4.",
         steps=(
             Step(
-                "The generating function of one uniform integer of 0..N−1, here N = N_Z.",
+                "The generating function of one uniform integer in 0..N−1, here N = N_Z.",
                 generating.one_uniform(N_Z),
             ),
-            Step("That of a key plus q − 1 anchors: the product.", generating.of_sum(1, Q - 1)),
+            Step("For a key plus q − 1 anchors: the product.", generating.of_sum(1, Q - 1)),
             Step(
                 "Expand the anchors' numerators by the binomial theorem.", generating.binomial_theorem(Q - 1)
             ),
@@ -133,7 +133,7 @@ def trapezoid() -> Derivation:
     return Derivation(
         quantity="P(Y^s = s + ζ_min + α_min + r)",
         assumptions=UNIFORMS,
-        scope="Symbolic N_Z, N_A and r; the cases below, up, level, down and above are checked one by one.",
+        scope="Symbolic N_Z, N_A and r; the cases below, rising, level, falling, above are checked singly.",
         steps=(
             Step("Put q = 2 into eq. 22.", closed),
             Step("Write the two terms out; a cut binomial over 1 is a ramp.", result),
@@ -149,7 +149,7 @@ def trapezoid() -> Derivation:
 
 
 def _trapezoid_checks(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
-    """Compare case by case; non-negative slack variables k, l, b make every case a set of equations."""
+    """Compare case by case; non-negative slack variables k, l, b turn every case into a set of equations."""
     k, slack, b = sp.symbols("k l b", integer=True, nonnegative=True)
     wide = {N_A: k + 1 + slack, N_Z: k + 1 + slack + b}
     narrow = {N_A: slack + 1, N_Z: slack + 1 + b}
@@ -199,13 +199,13 @@ def key_formula() -> Derivation:
                 "As the key of a reasoning sequence: z plus q anchors, r = i − z − q α_min in the expansion.",
                 as_key,
             ),
-            Step("As noise in one: the distribution of any reasoning label, a key plus q anchors.", anyone),
+            Step("As noise in it: the distribution of all reasoning labels, a key plus q anchors.", anyone),
             Step("In a memory sequence, in either role: uniform on the keys.", memory),
             Step(
                 "Expected occurrences are 1/N_Z as the key and (L−q−1)/N_Z as noise: their shares.",
                 sp.Matrix([roles]),
             ),
-            Step("Mix the two roles by their shares, and in each the two mappings by halves.", result),
+            Step("Mix the two roles by their shares and, in each, the two mappings half and half.", result),
         ),
         statement=sp.Piecewise((1 / N_Z, on_keys), (0, True)) / 2
         + (stated_key + (LENGTH - Q - 1) * stated_noise) / (2 * (LENGTH - Q)),

@@ -18,7 +18,7 @@ LAST_EQUATION = "Beyond the paper: rho_s in eq. 28-29"
 
 
 def last_window() -> sp.Expr:
-    """Return the probability that the window ends the sequence: its start is uniform on the first L − q."""
+    """Return the probability that the window ends the sequence: its start is uniform on 1..L − q."""
     start, n = sp.symbols("t n", integer=True, positive=True)
     hits = sp.Sum(sp.KroneckerDelta(start, n), (start, 1, n)).doit()
     return (sp.simplify(hits) / n).subs(n, LENGTH - Q)
@@ -26,7 +26,7 @@ def last_window() -> sp.Expr:
 
 @derived("rho anchor", LAST_EQUATION, "The share of an anchor's occurrences that stand in the last position")
 def rho_anchor() -> Derivation:
-    """Count how often an anchor's occurrence is a sequence's last token."""
+    """Count how often an occurrence of an anchor is a sequence's last token."""
     anywhere = sp.Sum(SLOT, (sp.Symbol("k", integer=True), 1, Q)).doit()
     last = last_window() * SLOT
     return _share(
@@ -57,7 +57,7 @@ def rho_key() -> Derivation:
         Step("Otherwise the last token is noise, and uniform.", last),
         Step("The share: divide.", sp.simplify(last / anywhere)),
         statement=(LENGTH - Q - 1) / (LENGTH - Q) ** 2,
-        assumption="Keys and noise are uniform on the N_Z keys; the key is never last, anchors follow it.",
+        assumption="Keys and noise are uniform on the N_Z keys; the key is never last, as anchors follow it.",
     )
 
 
@@ -65,7 +65,7 @@ def _share(*steps: Step, statement: sp.Expr, assumption: str) -> Derivation:
     return Derivation(
         quantity="rho_s",
         assumptions=(
-            "Key and anchors stand in a row; the key's position is uniform on the first L − q.",
+            "Key and anchors are consecutive; the key's position is uniform on the first L − q.",
             assumption,
         ),
         scope="Symbolic L, q.",
@@ -97,16 +97,16 @@ def _flow(*, memory: bool, exact: bool) -> Derivation:
             "The label distribution of s is the same wherever s stands: P_L = P.",
             "rho_s = 1/(q(L−q)), its value for anchors."
             if exact
-            else "rho_s = 1/L, as if s stood last as often as anywhere; its true value for anchors is "
+            else "rho_s = 1/L, as if s stood last as often as anywhere else; its true value for anchors is "
             "1/(q(L−q)).",
             "The labels of a memory anchor are uniform on the keys." if memory else "Those of eq. 22.",
         ),
         scope=transformer.SCOPE,
         steps=(
             Step("The last step of eq. 29 where P_L = P.", alike),
-            Step("Put the share of the last position in.", shared),
+            Step("Insert the share of the last position.", shared),
             *distribution,
-            Step("Put the distribution in.", result),
+            Step("Insert the distribution.", result),
         ),
         statement=R_S * (labels - UNIFORM) * FEED_FORWARD * onward,
         compare=entrywise(transformer.SIZES),
@@ -135,7 +135,7 @@ def prop_2() -> Derivation:
 
 @derived("prop 2 exact", f"Prop. 2, eq. 10, {TRUE_SHARE}", "Prop. 2 for the task's own placement of anchors")
 def prop_2_exact() -> Derivation:
-    """Put a memory anchor's distribution into eq. 29, with the last position's share that anchors have."""
+    """Put a memory anchor's distribution into eq. 29, with the true share of the last position."""
     return _flow(memory=True, exact=True)
 
 
@@ -152,5 +152,5 @@ def prop_3() -> Derivation:
 
 @derived("prop 3 exact", f"Prop. 3, eq. 11, {TRUE_SHARE}", "Prop. 3 for the task's own placement of anchors")
 def prop_3_exact() -> Derivation:
-    """Put a reasoning anchor's distribution into eq. 29, with the last position's share that anchors have."""
+    """Put a reasoning anchor's distribution into eq. 29, with the true share of the last position."""
     return _flow(memory=False, exact=True)

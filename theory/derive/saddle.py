@@ -21,31 +21,31 @@ CENTRE = sp.eye(SIZES[D]) - sp.ones(SIZES[D], SIZES[D]) / SIZES[D]
 @derived(
     "saddle",
     "Beyond the paper: rung 3 near a saddle",
-    "At a saddle the modes not yet learned follow the coupled flow of the labels that are left",
+    "At a saddle the modes not yet learned follow the coupled flow of the residual",
 )
 def saddle() -> Derivation:
     """Expand the linearised flow at a saddle of rank one in the size of the modes not yet learned."""
     whole = velocity(0)
     second = truncated(whole, EPS, 2)
     steps = (
-        Step("B minus its value at the saddle: the third order only.", change_of_product()),
+        Step("B minus its value at the saddle: only the third order is left.", change_of_product()),
         Step("The drive of the linearised flow.", drive()),
         Step("The velocity of W_emb.", whole),
         Step("Up to the second order.", second),
-        Step("Over ε: the velocity of E.", (second / EPS).applyfunc(sp.expand)),
+        Step("Divided by ε: the velocity of E.", (second / EPS).applyfunc(sp.expand)),
     )
     return Derivation(
         quantity="dE/dt to the first order in ε",
         assumptions=(
-            "W_emb = P Xᵀ + ε E, W1 = X D Yᵀ + ε w, W2 = Y R + ε F: large modes, and a rest of size ε.",
+            "W_emb = P Xᵀ + ε E, W1 = X D Yᵀ + ε w, W2 = Y R + ε F: large modes, plus a rest of size ε.",
             "The rest is in the complements: E X = 0, Xᵀ w = 0, w Y = 0, Yᵀ F = 0.",
-            "G is what the modes leave of the labels, Pᵀ G = 0 and G Rᵀ = 0; the drive is "
+            "G is the part of the labels that the modes leave, Pᵀ G = 0 and G Rᵀ = 0; the drive is "
             "G − S (B − P D R) (I − 𝟏/d)/d with B = W_emb W1 W2.",
         ),
         scope=(
-            "Steps: one mode, general P, R, G, S and rest at d = d_m = 3, d_f = 2; X and Y are last unit "
-            "vectors, which a rotation of the hidden units brings about. Statement: any sizes, any number of "
-            "modes."
+            "Steps: one mode, general P, R, G, S and rest at d = d_m = 3, d_f = 2; X and Y are the last "
+            "unit vectors, as a rotation of the hidden units can arrange. Statement: any sizes, any number "
+            "of modes."
         ),
         steps=steps,
         statement=EPS * RESIDUAL * REST_2.T * REST_1.T,
@@ -58,9 +58,9 @@ def saddle() -> Derivation:
         ),
         arguments={
             EPS: "the size of the rest",
-            RESIDUAL: "what is left of the labels, shape (d, d)",
-            REST_2: "the rest of W2 over ε, shape (d_f, d)",
-            REST_1: "the rest of W1 over ε, shape (d_m, d_f)",
+            RESIDUAL: "the part of the labels that is left, shape (d, d)",
+            REST_2: "the rest of W2 divided by ε, shape (d_f, d)",
+            REST_1: "the rest of W1 divided by ε, shape (d_m, d_f)",
         },
     )
 
@@ -68,7 +68,7 @@ def saddle() -> Derivation:
 def residual() -> sp.Matrix:
     """Return G with Pᵀ G = 0 and G Rᵀ = 0: its last row and column follow from the others.
 
-    The others are general numbers times the last entries of P and R, so that no entry has a quotient.
+    The others are general numbers times the last entries of P and R, so that no entry is a quotient.
     """
     tokens, labels, left = (written_out(m, SIZES) for m in (TOKENS, LABELS, RESIDUAL))
     inner, shares = left[:-1, :-1], labels[0, :-1].T
@@ -123,7 +123,7 @@ def _coupled(name: str, number: int, statement: sp.Basic) -> Check:
     found = (truncated(velocity(number), EPS, 2) / EPS).applyfunc(sp.expand)
     compare = entrywise(SIZES, *_constraints())
     return Check(
-        f"The velocity of {name} follows the coupled flow with G as well.",
+        f"The velocity of {name} also follows the coupled flow with G.",
         compare(found, statement)[0].residual,
     )
 

@@ -1,4 +1,4 @@
-"""Theorem 1: mean, variance and normal shape (eq. 12), and the leading order of what (13) bounds."""
+"""Theorem 1: mean, variance and normal shape (eq. 12), and the leading order of the difference in (13)."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def label_mean() -> Derivation:
         assumptions=UNIFORMS,
         scope="Symbolic throughout.",
         steps=(
-            Step("The mean of a uniform integer of 0..N−1.", mean),
+            Step("The mean of a uniform integer in 0..N−1.", mean),
             Step(
-                "Add the anchor itself, a key and q − 1 anchors, each range moved to its place.",
+                "Add the anchor itself, a key and q − 1 anchors, each range shifted to its place.",
                 S + Z_MIN + mean.subs(N, N_Z) + (Q - 1) * (A_MIN + mean.subs(N, N_A)),
             ),
         ),
@@ -61,9 +61,9 @@ def label_variance() -> Derivation:
         assumptions=UNIFORMS,
         scope="Symbolic N_Z, N_A and q. The mean, μ_s = s + E[Z] + (q−1) E[A], follows from the first step.",
         steps=(
-            Step("The mean of a uniform integer of 0..N−1.", mean),
+            Step("The mean of a uniform integer in 0..N−1.", mean),
             Step("Its mean square.", square),
-            Step("Its variance; moving the range changes nothing.", one),
+            Step("Its variance; shifting the range changes nothing.", one),
             Step(
                 "Variances of independent terms add; the given anchor s adds none.",
                 one.subs(N, N_Z) + (Q - 1) * one.subs(N, N_A),
@@ -98,11 +98,11 @@ def theorem_1() -> Derivation:
     variance = (N_Z**2 - 1) / 12 + (Q - 1) * (N_A**2 - 1) / 12
     bell = sp.exp(-((COORDINATE - mu) ** 2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
     return Derivation(
-        quantity="w̃^s_j, noise apart",
+        quantity="w̃^s_j without the noise",
         assumptions=(
             *UNIFORMS,
-            "q → ∞ at fixed N_Z and N_A: the central limit theorem. That probabilities of single labels "
-            "converge with the characteristic function, uniformly, is the local limit theorem for integers.",
+            "q → ∞ at fixed N_Z and N_A: the central limit theorem. By the local limit theorem for "
+            "integers the probabilities of single labels converge uniformly as well.",
             "One step of size η along r_s (P − u)/L: eq. 29 in the paper's form with W = I.",
         ),
         scope="Symbolic throughout; how far the limit is at a finite q is the subject of eq. 13.",
@@ -127,7 +127,7 @@ def _same_shape(result: sp.Expr, statement: sp.Expr) -> tuple[Check, ...]:
     """Compare two normal densities by the slope of their logarithm, their height and their offset."""
     shares = [sp.expand(e / (RATE * R_S / LENGTH)) for e in (result, statement)]
     bells = [share.subs(D_M, sp.oo) for share in shares]
-    # Of the logarithms: factors that do not depend on the coordinate are gone at once.
+    # Of the logarithms: factors that do not depend on the coordinate drop out at once.
     slopes = [sp.diff(sp.expand_log(sp.log(bell), force=True), COORDINATE) for bell in bells]
     heights = [bell.subs(COORDINATE, label_mean().statement) ** 2 for bell in bells]
     return (
@@ -148,10 +148,10 @@ def _limit_steps() -> tuple[Step, ...]:
     density = sp.integrate(sp.exp(limit) * sp.cos(T * X), (T, -sp.oo, sp.oo)) / (2 * sp.pi)
     at_label = density.subs(X, (COORDINATE - mean) / sp.sqrt(variance)) / sp.sqrt(variance)
     return (
-        Step("The logarithm of the characteristic function of a centred uniform of N integers, to t⁴.", one),
-        Step("That of a key plus q − 1 anchors: logarithms add.", summed),
-        Step("At t/σ_P, with q → ∞: every power above the second falls out.", limit),
-        Step("Fourier's inversion: the density at x deviations from the mean.", density),
+        Step("Log of the characteristic function of a centred uniform variable on N integers, to t⁴.", one),
+        Step("For a key plus q − 1 anchors: logarithms add.", summed),
+        Step("At t/σ_P, with q → ∞: every power above the second drops out.", limit),
+        Step("Fourier inversion: the density x standard deviations from the mean.", density),
         Step("At the label j, with the mean and variance of the label.", at_label),
         Step(
             "One step of size η along r_s (P − u)/L, u = 1/d_m.", RATE * R_S / LENGTH * (at_label - 1 / D_M)
@@ -173,7 +173,7 @@ def log_of_one_uniform() -> sp.Expr:
     *("eq 34", "bound 13"),
 )
 def eq_13() -> Derivation:
-    """Expand the two parts of the difference of inner products, noise apart and noise."""
+    """Expand the two parts of the difference of inner products: without the noise, and due to it."""
     squares = SKEWNESS**2 / 36 * sp.Rational(15, 16) + KURTOSIS**2 / 576 * sp.Rational(105, 32)
     distance = sp.sqrt(squares / (sp.sqrt(sp.pi) * SIGMA))
     still = C1**2 * sp.Abs(KURTOSIS) / (32 * sp.sqrt(sp.pi) * SIGMA)
@@ -185,7 +185,7 @@ def eq_13() -> Derivation:
             "w and w̃ share their noise, N(0, d_m^−2γ); z is the quantile of the union bound over pairs.",
             "An expansion, not a bound: the inequality, with constants, is proven on the page on bound (13).",
         ),
-        scope="Symbolic. Compared with inner_product_bound, and that with the plain sums.",
+        scope="Symbolic. Compared with inner_product_bound, which is compared with the plain sums.",
         steps=_difference_steps(),
         statement=still + 2 * C1 * D_M**-GAMMA * QUANTILE * distance,
         compare=symbolic,
@@ -213,9 +213,9 @@ def _difference_steps() -> tuple[Step, ...]:
     return (
         Step("log E exp(it(Y − μ)) beyond −σ²t²/2, from the third and fourth cumulants.", correction),
         Step("For Y − Y′, whose probability at Δ is ⟨P_i, P_j⟩, the odd part cancels.", symmetric),
-        Step("To first order its Fourier integral at Δ = 0, where it is largest.", at_zero),
+        Step("Its Fourier integral to first order at Δ = 0, where it is largest.", at_zero),
         Step("|P − N|² by Parseval: the squared modulus of the first-order difference.", modulus),
         Step("Its integral.", norm),
-        Step("A pair's noise has a deviation of at most 2 C₁ d_m^−γ |P − N|.", noise),
+        Step("A pair's noise has a standard deviation of at most 2 C₁ d_m^−γ |P − N|.", noise),
         Step("Both parts.", C1**2 * sp.Abs(at_zero) + noise),
     )

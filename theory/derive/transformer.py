@@ -47,7 +47,7 @@ LAST_ARGUMENTS = {
 ROW_ARGUMENTS = {
     Y: "the one-hot label, shape (1, d_m)",
     P: "the softmax of the model's output, shape (1, d_m)",
-    SLOPES: "the slopes σ'(x W_f1), shape (1, d_f), x being what enters the feed-forward part",
+    SLOPES: "the slopes σ'(x W_f1), shape (1, d_f), where x is the feed-forward part's input",
 }
 IDENTITY = sp.Identity(D)
 FEED_FORWARD, VALUE_OUTPUT = W_F2.T * W_F1.T + IDENTITY, W_O.T * W_V.T + IDENTITY
@@ -70,9 +70,12 @@ def feed_forward_steps() -> tuple[Step, ...]:
     through = (h.applyfunc(SIGMA) * f2).jacobian(h).subs(named) * (x * f1).jacobian(x)
     return (
         Step("The cross-entropy as a function of the outputs o = σ(x W_f1) W_f2 + x.", loss),
-        Step("Minus its gradient by the outputs; y and p each sum to one.", error),
-        Step("The Jacobian of σ(x W_f1) W_f2 by x, with S for the slopes.", through),
-        Step("Minus the gradient by x: through the feed-forward part, and past it.", error * through + error),
+        Step("Minus its gradient with respect to the outputs; y and p each sum to one.", error),
+        Step("The Jacobian of σ(x W_f1) W_f2 with respect to x, with S for the slopes.", through),
+        Step(
+            "Minus the gradient with respect to x: through the feed-forward part, and past it.",
+            error * through + error,
+        ),
     )
 
 
@@ -94,7 +97,7 @@ def _attention_at_zero() -> tuple[Step, Check]:
 @derived(
     "lemma 3",
     "Lemma 3 (before eq. 28)",
-    "The gradient flow of one embedding of the one-layer Transformer, attention averaged",
+    "The gradient flow of one embedding of the one-layer Transformer, with averaged attention",
 )
 def lemma_3() -> Derivation:
     """Differentiate the loss of one sequence with respect to one embedding, for averaged attention."""
@@ -106,7 +109,7 @@ def lemma_3() -> Derivation:
     return Derivation(
         quantity="dw_s/dt, the share of one sequence (the flow is the mean over all sequences)",
         assumptions=(
-            "Definition 2 with W_Q W_Kᵀ = 0: attention is 1/L everywhere and, there, does not vary.",
+            "Definition 2 with W_Q W_Kᵀ = 0: attention is 1/L everywhere, whatever the embeddings are.",
             "The sequence holds s exactly c_s times; delta_s is 1 if its last token is s and 0 otherwise.",
             "The logits are the d_m outputs, so d_m = d. σ is differentiable; S is the row of slopes.",
         ),
@@ -114,11 +117,11 @@ def lemma_3() -> Derivation:
         steps=(
             attention,
             Step(
-                "What enters the feed-forward part; v sums the other tokens, x_L is the last unless it is s.",
+                "The feed-forward part's input; v sums the other tokens, x_L is the last unless it is s.",
                 entering,
             ),
             *inner,
-            Step("The Jacobian of what enters by the embedding of s.", jacobian),
+            Step("The Jacobian of that input with respect to the embedding of s.", jacobian),
             Step("The chain rule: the product of the last two.", inner[-1].expression * jacobian),
         ),
         statement=GRADIENT_AT_INPUT * (C_S / LENGTH * W_O.T * W_V.T + LAST * IDENTITY),
@@ -151,7 +154,7 @@ def eq_29() -> Derivation:
         assumptions=(
             "Embeddings of scale ε → 0, W_Q W_Kᵀ = 0, the other matrices of any size; σ(0) = 0, σ'(0) = 1.",
             "E[c_s] = r_s, E[c_s y] = r_s P; rho_s is the share of the occurrences of s that stand in the "
-            "last position and P_L the label distribution given that: E[delta_s] = r_s rho_s, "
+            "last position and P_L their label distribution: E[delta_s] = r_s rho_s, "
             "E[delta_s y] = r_s rho_s P_L.",
         ),
         scope=SCOPE,
@@ -196,7 +199,7 @@ def _small_embedding_steps() -> tuple[Step, ...]:
         Step("The last step of Lemma 3.", lemma_3().result),
         Step("Give the embeddings the factor ε and let ε → 0: the softmax becomes uniform.", uniform),
         Step("The slopes become one.", ones),
-        Step("Put both in: one sequence's term of eq. 28.", limit),
+        Step("Insert both: one sequence's term of eq. 28.", limit),
         Step(
             "Average over the data; occurrences in the last position have their own share and distribution.",
             mean,

@@ -39,10 +39,10 @@ def lemma_4() -> Derivation:
         ),
         scope=SCOPE,
         steps=(
-            Step("What enters the feed-forward part.", entering),
+            Step("The feed-forward part's input.", entering),
             *inner,
-            Step("The Jacobian of what enters by the entries of W_V, row by row.", jacobian),
-            Step("The chain rule, put back into the shape of W_V.", flat.reshape(*value.shape)),
+            Step("The Jacobian of that input with respect to the entries of W_V, row by row.", jacobian),
+            Step("The chain rule, in the shape of W_V.", flat.reshape(*value.shape)),
         ),
         statement=MEAN.T * transformer.GRADIENT_AT_INPUT * W_O.T,
         compare=entrywise(SIZES),
@@ -110,12 +110,13 @@ def theorem_2_matrix() -> Derivation:
         ),
         scope=(
             "Steps: general entries at d = 3, d_k = 2. The left factor is Σ_s r_s² (P^s − u)ᵀ(P^s − u), "
-            "whose top eigenvector is the direction of W_V where M is of full rank and even. What Theorem 2 "
-            "says of memory anchors follows at N_Z = d_m only: predict_value_growth gives the alignments."
+            "whose top eigenvector is the direction of W_V where M has full rank and equal singular values. "
+            "What Theorem 2 says about memory anchors follows only at N_Z = d_m; predict_value_growth gives "
+            "the alignments."
         ),
         steps=(
             Step("Eq. 38, with M for its right factor.", start),
-            Step("The embeddings in proportion to their drives.", grown),
+            Step("With embeddings in proportion to their drives.", grown),
             Step("C has the rows r_s (P^s − u).", replaced(grown, (matrix, drives()))),
         ),
         statement=RATE / LENGTH * centred.T * weights * weights * centred * RIGHT,
@@ -148,7 +149,7 @@ def _quadratic_form() -> sp.Expr:
 
 @derived("theorem 2", "Theorem 2", "With N_Z = d_m the value matrix grows along the mean reasoning anchor")
 def theorem_2() -> Derivation:
-    """Follow the printed proof: a product of means for a mean of products, and no drive of memory."""
+    """Follow the printed proof: a product of means replaces a mean of products; memory has no drive."""
     anchor, labels, keys, right = small(MEAN_ANCHOR, MEAN_LABELS, IS_KEY, RIGHT)
     mean = (anchor + RATE * memory_drive(keys)) / 2
     product = mean.T * labels * right
@@ -157,8 +158,8 @@ def theorem_2() -> Derivation:
         quantity="dW_V/dt",
         assumptions=(
             "n, γ → ∞ and N_Z = d_m: every coordinate is a key.",
-            "w_s = η (P^s − u), η standing for the step, r_s/L and the matrices behind; r_s is the same for "
-            "all tokens, and half of the sequences are reasoning sequences.",
+            "w_s = η (P^s − u), where η stands for the step, r_s/L and the matrices that follow; r_s is the "
+            "same for all tokens, and half of the sequences are reasoning sequences.",
             "The mean over tokens of w_sᵀ (P^s − u) is replaced by the product of the two means: their "
             "covariance over tokens is left out; theorem_2_terms gives its size.",
             "w_A is the mean embedding of a reasoning anchor, Y the mean of label − u over all sequences, "
@@ -176,8 +177,8 @@ def theorem_2() -> Derivation:
         statement=MEAN_ANCHOR.T * MEAN_LABELS * RIGHT / 2,
         compare=entrywise(SIZES),
         further_checks=lambda: (
-            Check("What the proof leaves out is a covariance, half the mean over pairs.", _covariance()),
-            Check("Elsewhere the drive of memory has the square 1/N_Z − 1/d_m.", _squared_drive()),
+            Check("The part left out by the proof is a covariance, half the mean over pairs.", _covariance()),
+            Check("At other N_Z the drive of memory has the squared length 1/N_Z − 1/d_m.", _squared_drive()),
         ),
         arguments={
             MEAN_ANCHOR: "E[w_A], the mean embedding of a reasoning anchor, shape (1, d)",

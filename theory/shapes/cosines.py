@@ -37,7 +37,7 @@ def cosine_matrix(
 
 
 def unit_rows(rows: npt.ArrayLike) -> FloatArray:
-    """Return the rows of a matrix at length 1, a zero row as NaN."""
+    """Return the rows of a matrix scaled to length 1; a zero row becomes NaN."""
     matrix = np.asarray(rows, dtype=np.float64)
     # Scaled by the largest entry first, so that tiny vectors do not underflow when squared.
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)

@@ -100,7 +100,7 @@ def fit_width(
     distances, constant = _distances(task, s, None)
 
     def misfit(log_width: float) -> float:
-        # Some seventy times a fit, so without the checks of the public functions.
+        # Called some seventy times per fit, so without the checks of the public functions.
         rows = unit_rows(_shape(distances, constant, float(np.exp(log_width))))
         return float(np.mean((target - np.clip(rows @ rows.T, -1.0, 1.0)[pairs]) ** 2))
 

@@ -1,8 +1,8 @@
-r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12) and what bound (13) bounds.
+r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12), and the difference in (13).
 
 After a step of size η the embedding of s is :math:`w^s = w^s(0) + C_1 (P^s - 1/d_m)` with
-:math:`C_1 = \eta r_s / L`, up to the matrix W of eq. 29. Theorem 1 puts a normal density in the place of
-P^s, the distribution of a sum of independent uniform variables. All constants are computed from the task.
+:math:`C_1 = \eta r_s / L`, up to the matrix W of eq. 29. Theorem 1 replaces P^s, the distribution of
+a sum of independent uniform variables, by a normal density. All constants are computed from the task.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class NormalDistance:
     Attributes
     ----------
     kolmogorov : float
-        The largest difference of the distribution functions, half a unit of continuity allowed.
+        The largest difference of the distribution functions, with a continuity correction of one half.
     total_variation : float
         Half the sum over the vocabulary of the absolute differences.
     l2 : float
@@ -101,7 +101,7 @@ def gaussian_shape(
     Raises
     ------
     InputError
-        If the anchor has no rule that adds, or the vocabulary cuts off too much of the normal.
+        If the anchor's rule is not additive, or the vocabulary cuts off too much of the normal.
     """
     terms = summands_of(task, anchor)
     variance = total(terms, "variance")
@@ -189,7 +189,7 @@ def label_distribution_embedding(
 ) -> Float64[FloatArray, "n k"]:
     r"""Return the embedding that eq. 12 approximates, :math:`C_1 (P^s - 1/d_m) W` (eq. 30-33).
 
-    Without noise. ``W`` is the matrix of eq. 29, by default I; otherwise as ``gaussian_embedding``.
+    Without noise. ``W`` is the matrix of eq. 29, by default I; the rest as in ``gaussian_embedding``.
     """
     tokens = check_tokens("anchors", anchors, task.vocab_size)
     ratios = np.array([token_ratio(task, s) for s in tokens.tolist()])

@@ -1,7 +1,7 @@
 r"""Bound (13) with its constants: how far the inner products of eq. 12 are from the true ones.
 
-Proven on the documentation's page "Bound (13)". The label distributions of two anchors are one
-distribution P, moved, so that their inner product is :math:`P(Y - Y' = \Delta)` for two independent
+Proven on the documentation's page "Bound (13)". The label distributions of two anchors are shifts
+of one distribution P, so that their inner product is :math:`P(Y - Y' = \Delta)` for two independent
 copies: a symmetric variable, whose skewness is 0. The noise multiplies P − N, where N is the normal; there
 the skewness stays. Both differences are integrals of characteristic functions over :math:`|t| \le \pi`. Up
 to a cut T they are bounded by Taylor's remainders, beyond it by the modulus of each term; every T gives a
@@ -36,14 +36,14 @@ class InnerProductBound:
     Attributes
     ----------
     shape : float
-        Proven: no pair differs by more where nothing is random. Falls as :math:`q^{-3/2}`.
+        Proven: no pair differs by more without the noise. Falls as :math:`q^{-3/2}`.
     noise : float
-        Proven, with the probability asked for: no pair differs by more than ``shape + noise``. Falls as
+        Proven, with the requested probability: no pair differs by more than ``shape + noise``. Falls as
         :math:`d_m^{-\gamma} q^{-3/4}`, or :math:`d_m^{-\gamma} q^{-5/4}` for symmetric keys and shifts.
     shape_leading, noise_leading : float
-        Asymptotic, not bounds: the two for large q,
-        :math:`C_1^2 |\kappa| / (32 \sqrt{\pi} \sigma_P)` with the excess kurtosis κ, and the same multiple
-        of ‖P − N‖ with P − N to first order in skewness and kurtosis.
+        The two to leading order for large q, not bounds:
+        :math:`C_1^2 |\kappa| / (32 \sqrt{\pi} \sigma_P)` with the excess kurtosis κ, and ``noise``'s
+        multiple of ‖P − N‖, with P − N to first order in skewness and kurtosis.
     """
 
     shape: float
@@ -76,7 +76,7 @@ def inner_product_bound(
     Parameters
     ----------
     task : Task
-        The task; held-out combinations are counted in, as in eq. 12.
+        The task; held-out combinations are included, as in eq. 12.
     anchors : sequence of int
         Anchors of one mapping that adds (``Sum`` or ``Shift``); every pair of them is covered.
     learning_rate, max_lost_mass
@@ -89,7 +89,7 @@ def inner_product_bound(
     Raises
     ------
     InputError
-        If the anchors do not share a mapping that adds, or the vocabulary is too small for the normal.
+        If the anchors do not share an additive mapping, or the vocabulary is too small for the normal.
     """
     if len({id(task.mapping_of(s)) for s in anchors}) != 1:
         remedy = f"choose from {list(task.additive_anchors)}, of one mapping"
@@ -150,13 +150,13 @@ def _distance_bound(terms: list[Summand], sigma: float) -> float:
 
 
 def _leading_distance(shape: GaussianShape) -> float:
-    """Return ‖P − N‖ to first order in skewness and in kurtosis: ∫He_k²φ² is 15/(16√π), 105/(32√π)."""
+    """Return ‖P − N‖ to first order in skewness and in kurtosis: ∫He₃²φ² is 15/(16√π), ∫He₄²φ² 105/(32√π)."""
     squares = shape.skewness**2 / 36 * 15 / 16 + shape.excess_kurtosis**2 / 576 * 105 / 32
     return float((squares / ROOT_PI / shape.sigma_P) ** 0.5)
 
 
 def _remaining_variances(terms: list[Summand]) -> list[FloatArray]:
-    r"""Return A for each term: its factor left out, the moduli are below :math:`e^{-A t^2/2}` up to T.
+    r"""Return A for each term: without one factor of it, the modulus is below :math:`e^{-A t^2/2}` up to T.
 
     As :math:`|f|^2 \le 1 - vt^2 + E(X - X')^4 t^4/24 \le e^{-cvt^2}` for :math:`|t| \le T`, with
     :math:`c = 1 - T^2 E(X - X')^4/24v`, or c = 0 where that is negative.
@@ -200,7 +200,7 @@ def _poisson(sigma: float) -> float:
 
 
 def _edges(shapes: list[GaussianShape], d: int) -> float:
-    """Bound what a finite vocabulary and sums in the place of integrals change of an inner product."""
+    """Bound the change of an inner product by a finite vocabulary and by sums in place of integrals."""
     shape = shapes[0]
     # The density falls away from the mean: a sum beyond an edge is below the integral one step earlier.
     outside = max(float(ndtr(-s.mu / s.sigma_P) + ndtr((s.mu - (d - 1)) / s.sigma_P)) for s in shapes)

@@ -22,7 +22,7 @@ class Exponent:
     value : float
         The slope of log y over log x.
     low, high : float
-        The ends of its interval; how far the points are from a straight line widens it.
+        The ends of its interval, wider the more the points scatter about a straight line.
     """
 
     value: float
@@ -37,7 +37,7 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
     Parameters
     ----------
     x, y : array_like, shape (n,)
-        Positive, n at least 3; repeated x are welcome.
+        Positive, n at least 3; values of x may repeat.
     level : float, optional
         The interval's confidence, by Student's t with n − 2 degrees of freedom.
 
@@ -49,10 +49,10 @@ def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: S
     log_x, log_y = _logs("x", x), _logs("y", y)
     if len(log_x) < 3:
         raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
-    # Both: over a narrow range of x their rounding would tilt the mean of y.
+    # Both centred: over a narrow range of x, rounding would let the mean of y change the slope.
     centred, heights = log_x - log_x.mean(), log_y - log_y.mean()
     spread = float(centred @ centred)
-    if np.ptp(log_x) == 0:  # The spread of equal ones may be above 0 by rounding.
+    if np.ptp(log_x) == 0:  # Rounding may leave equal ones a spread above 0.
         raise InputError("x", float(np.asarray(x)[0]), "the same for all points", "vary it")
     slope = float(centred @ heights) / spread
     residual, freedom = heights - slope * centred, len(log_x) - 2

@@ -47,7 +47,7 @@ class Summand:
         return float(np.unique(self.values, return_counts=True)[1].max() / len(self.values))
 
     def moment(self, order: int) -> float:
-        """Return the central moment of an order."""
+        """Return the central moment of the given order."""
         return float(np.mean(self._centred**order))
 
     def absolute_moment(self, order: int) -> float:
@@ -56,7 +56,7 @@ class Summand:
 
     def squared_modulus(self, frequencies: FloatArray) -> FloatArray:
         r"""Return :math:`|E e^{itX}|^2` at frequencies t, shape (n,)."""
-        centred = self._centred  # of one frequency after another: a task may have a hundred thousand keys
+        centred = self._centred  # one frequency at a time: a task may have a hundred thousand keys
         return np.array([np.abs(np.exp(1j * t * centred).mean()) for t in frequencies]) ** 2
 
     @property
@@ -65,5 +65,5 @@ class Summand:
 
 
 def total(summands: Sequence[Summand], cumulant: str) -> float:
-    """Return a cumulant of the sum, named as the attribute of ``Summand``: cumulants add."""
+    """Return the cumulant of the sum that an attribute of ``Summand`` names: cumulants add."""
     return float(sum(s.count * getattr(s, cumulant) for s in summands))

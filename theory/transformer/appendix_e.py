@@ -2,14 +2,15 @@ r"""The mechanism of Appendix E as printed, and why none of its numbers gives a 
 
 Positions lie on a half circle, :math:`\langle w_{pos,i}, w_{pos,j}\rangle = \cos(|i-j|\pi/L)` (Assumption 4),
 orthogonal to all words (Assumption 3). The first attention averages and its W_V has rank one (39)-(40), so
-that it adds :math:`\tilde\lambda \varphi_j v/j` to position j behind the anchors (41)-(43). With
+that it adds :math:`\tilde\lambda \varphi_j v/j` to position j once it has seen anchors (41)-(43). With
 :math:`\tilde A = \Pi_{pos} - \mu v^\top v` the last row of the second attention is
 
 .. math:: l_j = -\cos\frac{j\pi}{L} - \frac{s\,\varphi_{p+q}}{jL}\,
           \begin{cases} 0 & j \le p \\ j t + \varphi_j & p < j \le p+q \\ \varphi_{p+q} & j > p+q, \end{cases}
 
-where :math:`s = \tilde\lambda^2\mu` and :math:`t = \|w_a\| \cos(v, w_a)/\tilde\lambda` are all that is free.
-Anchors that overlap alike with their sum, as here, have :math:`\varphi_j = j - p`, in units that s absorbs.
+where :math:`s = \tilde\lambda^2\mu` and :math:`t = \|w_a\| \cos(v, w_a)/\tilde\lambda` are
+the only free parameters. Anchors that overlap equally with their sum, as here, have
+:math:`\varphi_j = j - p`, in units that s absorbs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def printed_logits(
     Parameters
     ----------
     length, p, q : int
-        L, at least p + q; the key's position from 1; and the number of anchors.
+        L, at least p + q; the key's position, counted from 1; and the number of anchors.
     strength, alignment : float
         s = λ̃² μ and t = ‖w_a‖ cos(v, w_a)/λ̃.
     """
@@ -51,7 +52,7 @@ class PrintedConditions(NamedTuple):
     Attributes
     ----------
     overlap : float
-        M̃ = m̃ (44): q where all anchors overlap alike.
+        M̃ = m̃ (44): q where all anchors overlap equally.
     upper : float
         C_M of (45): the plateau stays above the middle of the last rise if (s M̃/L)(t + M̃/L) is at most this.
     lower : float
@@ -92,10 +93,11 @@ def printed_conditions(length: Size, q: Size) -> PrintedConditions:
 
 @checked
 def printed_violation(length: Size, q: Size) -> float:
-    r"""Return by how much Definition 3 fails at best under the printed mechanism, over all p at once.
+    r"""Return the smallest violation of Definition 3 that the printed mechanism allows, for all p at once.
 
-    A linear programme over s t and s ≥ 0 for the smallest τ by which a plateau leaves its range or a later
-    position exceeds the first one. Positions alone span logits from −1 to 1: τ near 1 is no cliff at all.
+    A linear programme over s t and s ≥ 0 finds the smallest τ such that no plateau leaves its range, and no
+    later position exceeds the first one, by more than τ. Positions alone span logits
+    from −1 to 1: τ near 1 is no cliff at all.
 
     Parameters
     ----------
@@ -105,8 +107,8 @@ def printed_violation(length: Size, q: Size) -> float:
     Returns
     -------
     float
-        τ; 0 only at L = q + 1, where p = 1 is the only key position, and at L = 3, q = 1. The position before
-        p = 1 is taken to be that of the half circle, l_0 = −1.
+        τ; 0 only at L = q + 1, where p = 1 is the only key position, and at L = 3, q = 1. The logit before
+        p = 1 is taken from the half circle, l_0 = −1.
     """
     check_window(length, 1, q)
     angle, rows, limits = np.pi / length, [], []
@@ -127,9 +129,9 @@ def linear_plateau(length: Size, q: Size) -> float:
     r"""Return the smallest plateau error of a read-out that is linear in the tag, in units of the step.
 
     Every attention logit that reads position, kind of word and an averaged tag linearly is
-    :math:`f(i) + \gamma\,1[x_i \in A_{rsn}] - \beta t_i` with :math:`t_i` the anchors so far over i. A linear
-    programme over f, γ, β asks for a rise of at least 1 at each position up to p, at least 1 less than at p
-    after the window, and the smallest τ with :math:`|\ell_{p+k} - \ell_p| \le \tau`, for every p at once.
+    :math:`f(i) + \gamma\,1[x_i \in A_{rsn}] - \beta t_i` with :math:`t_i` the anchors so far divided by i. A
+    linear programme over f, γ, β asks for a rise of at least 1 at each position up to p, at least 1 less than
+    at p after the window, and the smallest τ with :math:`|\ell_{p+k} - \ell_p| \le \tau`, for all p at once.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@ r"""Lemma 1: at initialisation the rows of the first attention are nearly 1/i.
 
 Row vectors; the logit of positions i and j is :math:`S_{ij} = x_i W_Q W_K^\top x_j^\top / \sqrt{d_k}`. The
 entries of W_Q and W_K, both of shape (d_m, d_k), are independent N(0, :math:`n^{-2\gamma}`) with the fan-in
-n: d_m in Section 2.4, d_k in the printed proof. The rows x_i are one of the three ``Source`` s. Then
+n: d_m in Section 2.4, d_k in the printed proof. ``Source`` names the three kinds of rows x_i. Then
 :math:`E[S_{ij}^2] = n^{-4\gamma} E|x_i|^2|x_j|^2` whatever d_k is, because given X the query and the key are
 independent Gaussian vectors.
 """
@@ -35,11 +35,11 @@ def attention_logit_std(
 ) -> float:
     r"""Return the standard deviation of the attention logits at initialisation (Lemma 1).
 
-    With the fan-in d_m it is :math:`d_m^{1-4\gamma}` for the embedding alone, twice that with a trained
+    With the fan-in d_m it is :math:`d_m^{1-4\gamma}` for the embedding alone, twice as much with a trained
     position vector of the same scale added, and :math:`d_m^{1-2\gamma}` after a layer norm, which undoes the
-    small embedding; another fan-in n takes the factor :math:`(n/d_m)^{-2\gamma}`. Exact for two different
-    tokens. For a token with itself it is :math:`\sqrt{1 + 2/d_m}` times as large, with positions
-    :math:`\sqrt{1 + 1/(2 d_m)}` times for two places, and the same after a layer norm.
+    small embedding; another fan-in n multiplies it by :math:`(n/d_m)^{-2\gamma}`. This is exact for two
+    different tokens. For a token with itself it is :math:`\sqrt{1 + 2/d_m}` times as large, or
+    :math:`\sqrt{1 + 1/(2 d_m)}` times at two places with positions; after a layer norm it is the same.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def average_attention_bound(
     source: Source = "embedding",
     fan_in: Width | None = None,
 ) -> float:
-    r"""Return a proven lower bound of P(all \|A_ij − 1/i\| ≤ ε, j ≤ i ≤ L) (Lemma 1).
+    r"""Return a proven lower bound on P(all \|A_ij − 1/i\| ≤ ε, j ≤ i ≤ L) (Lemma 1).
 
     An entry of a softmax has a gradient of norm at most :math:`\sqrt2/4`, so that a whole row stays
     within ε of 1/i while :math:`\|S_i\| \le 2\sqrt2\,\varepsilon`; Markov's inequality for

@@ -22,7 +22,7 @@ def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatAr
     r"""Return a cliff sequence whose softmax has at most ``mass`` outside p..p+q (Lemma 5), shape (L,).
 
     It climbs by δ = ``cliff_step(mass, length, q)``, or by 1 where that is 0, to 0 at p, stays there up to
-    p+q, and is −pδ after, δ below its first entry.
+    p+q, and is −pδ afterwards, δ below its first entry.
     """
     check_window(length, p, q)
     step = cliff_step(mass, length, q) or 1.0
@@ -32,11 +32,11 @@ def cliff_sequence(mass: Share, length: Size, p: int, q: int) -> Float64[FloatAr
 
 @checked
 def cliff_step(mass: Share, length: Size, q: int) -> float:
-    r"""Return a δ with which every δ-cliff has at most ``mass`` outside its window (Lemma 5).
+    r"""Return a δ for which every δ-cliff has at most ``mass`` outside its window (Lemma 5).
 
     Outside the window a δ-cliff has L − q − 1 positions, each at least δ below the q + 1 of the window: the
-    softmax mass there is at most :math:`(L-q-1)e^{-\delta}/(q+1)`, and the δ that makes this ``mass`` is
-    returned, or 0 where any δ keeps to it. The lemma asserts that a δ exists; this is one, and it bounds the
+    softmax mass there is at most :math:`(L-q-1)e^{-\delta}/(q+1)`, and the δ returned makes this equal to
+    ``mass``, or is 0 where every δ meets it. The lemma asserts that a δ exists; this is one, and bounds the
     sum over the positions, not only each of them.
 
     Parameters
@@ -73,7 +73,7 @@ def is_cliff(
     step : float, optional
         δ: then each position up to p is at least δ above the one before, p+1..p+q equal p, and every position
         after is at least δ below p. Without it the plateau may sag halfway to the position before p (at p = 1
-        by any amount above the positions after the window), and those lie below the first position.
+        to anywhere above the positions after the window), and positions after the window lie below the first.
     plateau_tolerance : float, optional
         How far rounding may take a logit from where it should be.
     """
@@ -98,7 +98,7 @@ def mass_outside(
     Parameters
     ----------
     logits : array_like, shape (..., L)
-        Attention logits, rows of any number.
+        Attention logits, any number of rows.
     p : array_like of int, shape (...)
         The key's position in every row, from 1.
     q : int
@@ -119,7 +119,7 @@ def mass_outside(
 
 
 def check_window(length: int, p: int, q: int) -> None:
-    """Refuse a key or anchors for which a sequence has no place."""
+    """Refuse a key position or a number of anchors that does not fit into a sequence."""
     if not 1 <= q < length:
         problem = f"not a number of anchors beside the key in {length} positions"
         raise InputError("q", q, problem, "give at least 1, and q + 1 positions or more")

@@ -1,12 +1,12 @@
-r"""A model that needs no training: the mechanism of Appendix D and E written down as matrices, mended.
+r"""A model that needs no training: the mechanism of Appendices D and E, corrected and written as matrices.
 
 The embedding layer adds orthonormal positions to word vectors. The first attention is the average over the
 positions so far (39) and its W_V has rank one (40): it adds the *tag* :math:`t_i u` with
-:math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i: 0 all along a memory
-sequence (42). A hidden layer of q neurons then counts the anchors seen so far, and the second attention's
-last row reads position, count and word as a cliff.
+:math:`t_i = \mu c N_i / i` (41), where N_i is the number of reasoning anchors up to i; it is 0 throughout
+a memory sequence (42). A hidden layer of q neurons then counts the anchors seen so far, and the second
+attention's last row reads position, count and word as a cliff.
 
-The printed appendix has positions on a half circle, no hidden layer here, and reads the tag linearly:
+The printed appendix has positions on a half circle, no hidden layer here, and a linear read-out of the tag:
 ``appendix_e`` shows that its conditions contradict one another, and ``linear_plateau`` that no linear
 read-out can give a plateau, because the tag falls as 1/i. Assumptions 2 and 3 hold here, 4 does not.
 """
@@ -37,7 +37,7 @@ class Construction:
     ----------
     task : Task
     step, drop : float
-        How much the logits climb at each position, and how far they lie below the window after it.
+        How much the logits climb at each position, and how much they drop after the window.
     W_emb : ndarray, shape (d, d_m)
         Word vectors; those of the reasoning anchors share the direction v.
     W_pos : ndarray, shape (L, d_m)
@@ -126,7 +126,7 @@ def _counter(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the hidden layer whose neuron m fires once m reasoning anchors have been seen.
 
-    The tag of position i is tag·N_i/i, and the position tells 1/i, so that the sign of N_i − (m − ½) is
+    The tag of position i is tag·N_i/i, and the position gives 1/i, so that the sign of N_i − (m − ½) is
     linear in both. The margin, ½/i, is at least 1/(2L): the gain makes tanh ±1 to the last digit there.
     """
     positions = np.arange(1, len(W_pos) + 1)

@@ -1,4 +1,4 @@
-r"""The embedding's flow in the one-layer Transformer (eq. 10, 11, 28, 29), printed and exact.
+r"""The embedding's flow in the one-layer Transformer (eq. 10, 11, 28, 29), as printed and exact.
 
 At vanishing embeddings the attention of the last row is exactly 1/L, p = u and σ' = 1, and a token s
 receives
@@ -42,7 +42,7 @@ def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> fl
     -------
     float
         For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last
-        anchors; for a key, the chance of the contrary over N_Z. The ratios of all tokens sum to 1.
+        anchors; for a key, the opposite chance divided by N_Z. The ratios of all tokens sum to 1.
     """
     return float(_exact_ratio(task, token, held_out))
 
@@ -78,7 +78,7 @@ def last_position_distribution(
     r"""Return :math:`P^{s,L}`, the label distribution of the sequences that end in ``token``: shape (d,).
 
     For an anchor it is P^s where the anchors of a combination are exchangeable, as they are in a sum; not
-    where the rule, or what is held out, tells one position from another. For a key it is the marginal
+    where the rule, or the held-out set, distinguishes positions. For a key it is the marginal
     distribution of all labels: a key in the last position is noise. u, by convention, for a token that
     never ends a sequence.
     """
@@ -152,7 +152,7 @@ def paper_transformer_drive(
 ) -> Float64[FloatArray, "d d"]:
     r"""Return the flow as printed (eq. 10, 11, 29): :math:`\frac1L C (W_f^\top + I)(W_{VO}^\top + I)`.
 
-    Equal to ``transformer_drive`` when every token stands in every position alike, so that C_L = C/L.
+    Equal to ``transformer_drive`` when a token's position is uniform and unrelated to the label: C_L = C/L.
     Parameters as in ``transformer_drive``.
     """
     every, forward, value = (np.asarray(m, dtype=np.float64) for m in (C, W_f, W_VO))

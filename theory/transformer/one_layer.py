@@ -29,7 +29,7 @@ class OneLayerParameters:
     Attributes
     ----------
     W_emb : ndarray, shape (d, d)
-        Row s is the embedding w_s; as wide as the vocabulary, whose logits share its space.
+        Row s is the embedding w_s; as wide as the vocabulary, since the outputs are the logits.
     W_Q, W_K, W_V : ndarray, shape (d, d_k)
     W_O : ndarray, shape (d_k, d)
     W_f1 : ndarray, shape (d, d_f)
@@ -62,7 +62,7 @@ class OneLayerParameters:
         d_k, d_f : int
             The width of the head and of the hidden layer.
         init_rate : float
-            γ; 0.5 is the usual scale, larger is smaller.
+            γ; 0.5 is the usual scale, a larger γ means smaller entries.
         rng : numpy.random.Generator
             Draws the matrices in the order of the attributes.
         """
@@ -76,7 +76,7 @@ class OneLayerParameters:
 
 @dataclass(frozen=True)
 class _Pass:
-    """What a forward pass leaves for the flows; n sequences of length L."""
+    """The results of a forward pass that the flows need; n sequences of length L."""
 
     X: FloatArray  # (n, L, d)
     K: FloatArray  # (n, L, d_k)
@@ -116,8 +116,8 @@ def lemma3_flow(
     r"""Return dW_emb/dt = −∂loss/∂W_emb of the mean cross-entropy (Lemma 3), shape (d, d).
 
     With g = y − p and :math:`\delta = g + [(g W_{f2}^\top) \odot \sigma'(z)] W_{f1}^\top`, position j of a
-    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last position δ besides, and both a term
-    through the attention's own logits, which the lemma's small initialisation removes.
+    sequence receives :math:`A_{Lj}\,\delta W_{VO}^\top`, the last position also δ, and all of them a
+    term through the attention's own logits, which the lemma's small initialisation removes.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def lemma4_flow(
 ) -> Float64[FloatArray, "d d_k"]:
     r"""Return dW_V/dt = :math:`\frac1n \sum (A_L X)^\top \delta\, W_O^\top` (Lemma 4), shape (d, d_k).
 
-    δ, parameters and errors are those of ``lemma3_flow``; for a linear σ,
+    δ, parameters and errors are as in ``lemma3_flow``; for a linear σ,
     δ = (y − p)(W_f + I)ᵀ and this is the lemma as printed (eq. 35).
     """
     tokens = _tokens(parameters, sequences)
@@ -168,7 +168,7 @@ def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: Activ
 def _delta(
     parameters: OneLayerParameters, state: _Pass, targets: npt.ArrayLike, activation: ActivationLike
 ) -> FloatArray:
-    """Return δ, what reaches h, shape (n, d)."""
+    """Return δ, minus the loss's gradient with respect to h, shape (n, d)."""
     distributions, shape = np.asarray(targets, dtype=np.float64), state.logits.shape
     if distributions.shape != shape:
         raise InputError("targets", distributions.shape, "not of the vocabulary", f"give shape {shape}")
@@ -178,7 +178,7 @@ def _delta(
 
 
 def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: FloatArray) -> FloatArray:
-    """Return what reaches every position by way of the attention, its logits included: (n, L, d)."""
+    """Return each position's flow through the attention, including its logits: shape (n, L, d)."""
     to_mixed = delta @ parameters.W_O.T @ parameters.W_V.T
     to_weights = np.einsum("nld,nd->nl", state.X, to_mixed)
     centred = to_weights - (state.A * to_weights).sum(axis=1, keepdims=True)

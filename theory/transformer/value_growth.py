@@ -6,8 +6,8 @@ grown along their own drive D (:math:`w_s \approx \eta D_s`) the input side of W
 singular value alike, so that the left singular vectors are those of :math:`D^\top C`.
 
 Theorem 2 is stated for N_Z = d_m, where every coordinate is a key and the drive of memory,
-:math:`\delta_Z/N_Z - u` of length :math:`\sqrt{1/N_Z - 1/d_m}`, vanishes. No task of Section 2.1 has that, as
-its anchors are tokens besides its keys. ``theorem_2_terms`` has the theorem and what its proof leaves out.
+:math:`\delta_Z/N_Z - u` of length :math:`\sqrt{1/N_Z - 1/d_m}`, vanishes. No task of Section 2.1 meets
+this, since its anchors are not keys. ``theorem_2_terms`` has the theorem and the terms its proof leaves out.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ValueGrowth:
 
     @property
     def selectivity(self) -> float:
-        """``reasoning`` over ``memory``: Theorem 2 has it well above 1; infinite where ``memory`` is 0."""
+        """``reasoning`` over ``memory``: Theorem 2 puts it well above 1; infinite where ``memory`` is 0."""
         return self.reasoning / self.memory if self.memory else float("inf")
 
 
@@ -146,7 +146,7 @@ class TheoremTwo(NamedTuple):
     product_of_means : ndarray
         E[w]ᵀ E[Y − u] over all tokens, memory's included.
     mean_of_products : ndarray
-        E[wᵀ (P − u)] over all tokens: the flow itself (38), before the proof parts the two factors.
+        E[wᵀ (P − u)] over all tokens: the flow itself (38), before the proof separates the two factors.
     memory_drive : float
         The mean length of P − u of the memory tokens; 0 at N_Z = d_m.
     """
@@ -194,7 +194,7 @@ def theorem_2_terms(
     Raises
     ------
     InputError
-        If a row of the table or the shares are no distribution, or a group is empty or has a foreign row.
+        If a row of the table or the shares are no distribution, or a group is empty or names no such row.
     """
     rows, weights = np.asarray(table, np.float64), np.asarray(shares, np.float64)
     n, d_m = rows.shape
