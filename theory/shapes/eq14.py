@@ -60,8 +60,7 @@ def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tu
 
 
 def _shape(distances: FloatArray, constant: FloatArray, width: float) -> FloatArray:
-    shape: FloatArray = np.exp(-distances / width) - constant
-    return shape
+    return np.asarray(np.exp(-distances / width) - constant)
 
 
 @checked

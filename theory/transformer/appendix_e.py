@@ -42,8 +42,7 @@ def printed_logits(
     j = np.arange(1, length + 1)
     seen = np.clip(j - p, 0, q)
     own = np.where((j > p) & (j <= p + q), j * alignment, 0.0)
-    tag = np.where(j > p, own + seen, 0.0)
-    return np.asarray(-np.cos(j * np.pi / length) - strength * q / (j * length) * tag)
+    return np.asarray(-np.cos(j * np.pi / length) - strength * q / (j * length) * (own + seen))
 
 
 class PrintedConditions(NamedTuple):
