@@ -1,14 +1,14 @@
 r"""AdamW's own mean steps on the population.
 
 A batch of b sequences has the gradient :math:`\hat g = \bar g + \xi`. Adam's first moment averages ḡ, its
-second one
+second moment
 
 .. math::
     E\hat g^2 = \bar g^2 + \frac{\operatorname{Var} g}{b}\,\frac{n - b}{n - 1},
 
-with Var g of one sequence (``GradientNoise``) and the last factor for batches drawn without replacement from
-n sequences: the full batch has none of it. Where the second term is the larger one, the step is linear in ḡ
-again, divided by the spread of the gradient and no longer by its size.
+where Var g is the variance over single sequences (``GradientNoise``). The last factor is for batches drawn
+without replacement from n sequences, and zero for the full batch. Where the second term dominates, the step
+is again linear in ḡ, divided by the spread of the gradient rather than by its size.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALL: tuple[Matrix, ...] = ("W_emb", "W1", "W2")
 
 
 class AdamW:
-    """AdamW's steps on some arrays of float64, which every step changes in place."""
+    """AdamW on float64 arrays, which every step changes in place."""
 
     def __init__(self, settings: AdamSettings, weights: Sequence[FloatArray]) -> None:
         self.settings, self.weights = settings, weights
@@ -43,7 +43,7 @@ class AdamW:
         self.second = [np.zeros_like(weight) for weight in weights]
 
     def step(self, gradients: Sequence[FloatArray], squares: Sequence[FloatArray]) -> None:
-        """Take one step; under noise the squares are not those of the mean gradients."""
+        """Take one step; with noise ``squares`` are larger than the squared mean gradients."""
         self.steps += 1
         s, (b1, b2) = self.settings, self.settings.betas
         for weight, m, v, g, square in zip(
@@ -71,7 +71,7 @@ def adam_steps(
     noise_every: Size = 10,
     keep: Sequence[str] = ("W_emb",),
 ) -> Trajectory:
-    r"""Return AdamW's mean steps on a population, one gradient of the whole population for each.
+    r"""Return AdamW's mean steps on a population, each from one gradient of the whole population.
 
     Without a batch size these are the steps of full-batch training, exactly.
 
@@ -82,14 +82,14 @@ def adam_steps(
     initial : EmbMLPParameters
         The matrices before the first step.
     steps : sequence of int
-        After how many steps the matrices are kept; increasing.
+        The numbers of steps after which the matrices are kept; increasing.
     settings : AdamSettings
         Rate, β1, β2, ε and weight decay.
     batch_size : int, optional
         b; None is the full batch.
     n_sequences : int, optional
-        n, how many sequences an epoch draws without replacement; None draws every batch afresh.
-        A multiple of the batch size, or the variance is a little too small.
+        n, the number of sequences an epoch draws without replacement; None draws batches independently.
+        If it is not a multiple of the batch size, the variance is a little too small.
     activation : Activation or str, optional
         σ.
     softmax : {"live", "uniform"}, optional
@@ -97,8 +97,8 @@ def adam_steps(
     moving : sequence of str, optional
         The matrices that are trained; ("W_emb",) freezes the others, as rung 1 does.
     noise_every : int, optional
-        Var g is computed anew after at most so many steps (after a twentieth of those taken, if that is
-        fewer): v averages over 1/(1 − β2) steps, in which Var g hardly changes.
+        Var g is recomputed after at most this many steps, or a twentieth of the steps taken if that is
+        fewer: v averages over 1/(1 − β2) steps, during which Var g hardly changes.
     keep : sequence of str, optional
         Which matrices the trajectory keeps: "W_emb", "W1", "W2", "B" (their product).
 

@@ -1,14 +1,14 @@
-r"""AdamW in continuous time: the moments are averages over the past, the weights follow their quotient.
+r"""AdamW in continuous time: the moments average over the past, and the weights follow their quotient.
 
-Time τ counts steps. With :math:`\lambda_i = -\ln\beta_i` the moments after bias correction obey
+Time τ counts steps. With :math:`\lambda_i = -\ln\beta_i` the bias-corrected moments obey
 
 .. math::
     \dot m = \frac{\lambda_1}{1 - \beta_1^\tau} (\bar g - m), \qquad
     \dot v = \frac{\lambda_2}{1 - \beta_2^\tau} (E\hat g^2 - v), \qquad
     \dot\theta = -\eta\Big(\frac{m}{\sqrt v + \epsilon} + \lambda\theta\Big),
 
-from m = ḡ and v = E ĝ² on. Between two gradients m and v relax in closed form, so that the step length is set
-by how fast the gradient changes, not by the ten steps over which m averages.
+starting from m = ḡ and v = E ĝ². Between two gradients m and v relax in closed form, so that the step length
+is set by how fast the gradient changes, not by the ten steps over which m averages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from theory.labels.counts import CountPopulation
 
 _MOST_STRETCHES = 1_000_000
 _LONGEST = 0.1
-"""No stretch is longer than this share of v's memory 1/(1 − β2), over which v itself may change."""
+"""No stretch is longer than this share of v's memory 1/(1 − β2), the time over which v may change."""
 
 
 @checked
@@ -59,7 +59,7 @@ def adaptive_flow(
     times : array_like, shape (n_times,)
         Non-negative and increasing; in units of Σ learning rate, so that step k is at k · rate.
     rtol : float, optional
-        Error of a stretch, relative to the root mean square of each matrix.
+        Error allowed in a stretch, relative to the root mean square of each matrix.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def adaptive_flow(
 
 @dataclass(frozen=True)
 class _State:
-    """Weights and moments of the three matrices."""
+    """The weights and moments of the three matrices."""
 
     weights: list[FloatArray]
     first: list[FloatArray]
@@ -100,7 +100,7 @@ class _State:
 
 
 class _Flow:
-    """The flow's state, and how it goes from one time to the next."""
+    """The flow's state, and its integration from one time to the next."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Flow:
         return list(self._gradient.mean(Matrices(*weights)))
 
     def advance(self, end: float) -> None:
-        """Go on to a time, counted in steps."""
+        """Integrate up to a time, counted in steps."""
         while self.time < end:
             if self.n_steps == _MOST_STRETCHES:
                 raise self._stopped("too many stretches.", "Loosen rtol")
@@ -144,7 +144,7 @@ class _Flow:
         return IntegrationError("adaptive_flow", problem, self.time * self._settings.rate, remedy)
 
     def _attempt(self, h: float) -> tuple[_State, float]:
-        """Return the state after h steps by Heun's rule, and its error over the tolerance."""
+        """Return the state after h steps by Heun's rule, and its error divided by the tolerance."""
         predicted = self._relaxed(self._g, h)
         later = self._at(predicted.weights)
         reached = self._relaxed([(a + b) / 2 for a, b in zip(self._g, later, strict=True)], h)
@@ -155,7 +155,7 @@ class _Flow:
         return reached, float(np.max(errors)) / self._rtol
 
     def _relaxed(self, gradient: list[FloatArray], h: float) -> _State:
-        """Return the state after h steps in which the gradient's moments stay as they are."""
+        """Return the state after h steps during which the gradient's moments are held fixed."""
         s, t = self._settings, self.time
         # How far each bias-corrected moment goes towards its source.
         shares = [np.expm1(h * np.log(beta)) / np.expm1((t + h) * np.log(beta)) for beta in s.betas]
@@ -174,7 +174,7 @@ class _Flow:
 
 
 def moment_memory(beta: float, t: float, h: float) -> float:
-    r"""Return :math:`\int_0^h` of the weight that the moment at t has at t + s."""
+    r"""Return :math:`\int_0^h w(s)\,ds`, w(s) being the weight of the moment at t in the moment at t + s."""
     before, rate = beta**t, -np.log(beta)
     if before < 1e-10:
         return float((1 - beta**h) / rate)

@@ -1,9 +1,9 @@
-r"""What batches do to a gradient: its mean is the population's, and its variance.
+r"""The gradient of a batch: its mean is the population's, its variance depends on how batches are drawn.
 
-A batch of b out of n sequences, drawn without replacement, has a mean gradient of variance
-:math:`\frac{\operatorname{Var} g}{b}\frac{n - b}{n - 1}`, with Var g that of one sequence
-(``GradientNoise``). The K = n/b batches of an epoch add up to the whole: less their mean over the epoch they
-are independent batches of K/(K − 1) times this variance.
+The mean gradient of b out of n sequences, drawn without replacement, has the variance
+:math:`\frac{\operatorname{Var} g}{b}\frac{n - b}{n - 1}`, where Var g is the variance over single sequences
+(``GradientNoise``). The K = n/b batches of an epoch add up to the whole: they are like independent batches of
+K/(K − 1) times this variance, minus their mean over the epoch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from theory.labels.counts import CountPopulation
 
 Softmax = Literal["live", "uniform"]
 EMBEDDING_LIMIT, TIMES_LIMIT = 2.5e-5, 1e-4
-"""AdamW's rate over its batch size, up to which embeddings and learning times were found right."""
+"""AdamW's rate over its batch size: the largest at which embeddings and learning times were found right."""
 
 
 @checked_fields
@@ -39,7 +39,7 @@ class AdamSettings:
     rate : float
     betas : tuple of float
     epsilon : float
-        Beside the root of the second moment.
+        Added to the root of the second moment.
     weight_decay : float
         Decoupled: a step multiplies the weights by 1 − rate · weight_decay. 0 is Adam.
     """
@@ -71,13 +71,13 @@ class OutsideValidityWarning(UserWarning):
 
 
 def warn_outside(settings: AdamSettings | SGDSettings, batching: Batching, limit: float) -> None:
-    """Warn the caller's caller if AdamW's rate times a batch's share of the noise is beyond a limit."""
+    """Warn the caller's caller if AdamW's rate times a batch's share of the noise exceeds a limit."""
     noise = settings.rate * batching.factor
     if isinstance(settings, AdamSettings) and noise > limit:
         text = (
-            f"AdamW at rate {settings.rate:g} on batches of {batching.size}: noise of {noise:.2g} is beyond "
-            f"{limit:g}, up to which this prediction was found right (table in docs/theory/adaptive.md). "
-            "Take larger batches or a smaller rate."
+            f"AdamW at rate {settings.rate:g} on batches of {batching.size}: a noise of {noise:.2g} exceeds "
+            f"{limit:g}, the largest at which this prediction was found right (table in "
+            "docs/theory/adaptive.md). Take larger batches or a smaller rate."
         )
         warnings.warn(text, OutsideValidityWarning, stacklevel=4)
 
@@ -86,8 +86,8 @@ def warn_outside(settings: AdamSettings | SGDSettings, batching: Batching, limit
 class Batching:
     """How batches are drawn; ``size`` None is the full batch, ``n_sequences`` None draws with replacement.
 
-    All batches of an epoch are taken to have one size. Where n is no multiple of b the last one is smaller,
-    and what it then leaves of an epoch's sum is left out.
+    All batches of an epoch are taken to have one size. If n is not a multiple of b the last one is smaller,
+    and an epoch's mean gradients do not quite add up to the whole; that is neglected.
     """
 
     size: int | None
@@ -100,7 +100,7 @@ class Batching:
 
     @property
     def factor(self) -> float:
-        """The variance of a batch's mean gradient over that of one sequence's."""
+        """The variance of a batch's mean gradient, relative to a single sequence's."""
         if self.size is None:
             return 0.0
         n = self.n_sequences
@@ -109,7 +109,7 @@ class Batching:
 
     @property
     def independent_factor(self) -> float:
-        """The same for independent batches that, less their mean over an epoch, are those that are drawn."""
+        """The same for independent batches that, minus their mean over an epoch, are like those drawn."""
         K = self.per_epoch
         return self.factor if K is None or self.factor == 0 else self.factor * K / (K - 1)
 
@@ -124,7 +124,7 @@ class Batching:
 class BatchGradient:
     """Mean and variance of a batch's gradient of the loss.
 
-    The variance is computed anew after ``noise_every`` steps or a twentieth of those taken; with 0, always.
+    The variance is recomputed after ``noise_every`` steps or a twentieth of those taken; with 0, always.
     """
 
     def __init__(
@@ -142,11 +142,11 @@ class BatchGradient:
         self._field = _flow(population, activation, uniform=self._uniform)
 
     def mean(self, now: Matrices) -> Matrices:
-        """Return the gradient of the whole population, by the cheapest exact form."""
+        """Return the gradient of the whole population, in its cheapest exact form."""
         return Matrices(*(-flow for flow in self._field(now)))
 
     def variance(self, now: Matrices, step: float) -> Matrices:
-        """Return the variance of a batch's gradient, computed anew where that is due."""
+        """Return the variance of a batch's gradient, recomputed when it is due."""
         if self._noise is None:
             return Matrices(*(np.zeros_like(matrix) for matrix in now))
         if self._variance is None or step >= self._due:
@@ -157,7 +157,7 @@ class BatchGradient:
 
 
 def _flow(population: CountPopulation, activation: Activation, *, uniform: bool) -> Field:
-    """Return minus the gradient; for a curved σ under a uniform softmax it comes with the noise's moments."""
+    """Return minus the gradient as a field: for a nonlinear σ with p ≡ u, from the noise's moments."""
     if activation.is_linear:
         C = population.token_label_matrix()
         return product_field((lambda _: C) if uniform else (lambda B: token_gradient(population, B)))

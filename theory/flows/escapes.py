@@ -1,7 +1,7 @@
 r"""When each mode of the embedding escapes: measured on a trajectory, and the dose that one mode needs.
 
 W_emb gains one rank after another. A drive of rank one, s uᵀw, moves only α = u W_emb, W1 and
-β = W2 wᵀ, and time enters through the dose s·t alone: the dose at which ‖α‖ passes a threshold follows
+β = W2 wᵀ, and time enters only through the dose s·t: the dose at which ‖α‖ passes a threshold follows
 from the initial weights. ``saddle_staircase`` predicts the escapes of all modes together. [beyond]
 """
 
@@ -19,7 +19,7 @@ from theory.integrate.trajectory import Trajectory, first_passage
 
 _DOSE_SOLVER = Solver(rtol=1e-6, atol=1e-6, method="DOP853")
 _DOSE_STEP, _LONGEST_DOSE = 0.01, 50.0
-"""Of the dose before which nothing can blow up; 1/‖α‖, straight near the singularity, is interpolated."""
+"""In units of the dose before which nothing can blow up; 1/‖α‖, linear near blow-up, is interpolated."""
 
 
 @checked
@@ -32,9 +32,9 @@ def escape_threshold(initial: EmbMLPParameters) -> float:
 def measured_rank_steps(
     trajectory: Trajectory, threshold: Positive, n_modes: Size
 ) -> Float64[FloatArray, " {n_modes}"]:
-    """Return when the k-th singular value of W_emb passes the threshold, k = 1..n_modes.
+    """Return the times at which the k-th singular value of W_emb passes the threshold, k = 1..n_modes.
 
-    Between two times of the trajectory its logarithm is taken as linear. Infinite where it never passes.
+    Its logarithm is interpolated linearly between two times. The time is infinite where it never passes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def escape_dose(
     # dW1 = αᵀβᵀ and dβ = W1ᵀαᵀ keep the hidden layer in the span of W1's rows and β, whatever d_f is.
     basis, _ = np.linalg.qr(np.hstack([initial.W1.T, beta]))
     mode = EmbMLPParameters(alpha, initial.W1 @ basis, basis.T @ beta)
-    # A start κ times as large only runs κ times faster; squares of one of size 1 stay in range.
+    # A start κ times as large only runs κ times faster; one of size 1 keeps squares within range.
     size = max(float(np.abs(matrix).max()) for matrix in mode.matrices) or 1.0
     mode, level = mode.scaled(1 / size), threshold / size
     if float(np.linalg.norm(mode.W_emb)) >= level:
@@ -91,7 +91,7 @@ def escape_dose(
     path = coupled_flow([[1.0]], mode, doses, solver=_DOSE_SOLVER)
     dose = first_passage(path.times, np.linalg.norm(path.W_emb[:, 0], axis=1), level, np.reciprocal)
     if np.isinf(dose) and path.blow_up is not None:
-        # So high a threshold is passed in the last moments, where ‖α‖ = 1/(t* − t).
+        # So high a threshold is passed only just before the singularity, where ‖α‖ = 1/(t* − t).
         dose = max(path.blow_up - 1 / level, float(path.times[-1]))
     return dose / size
 
@@ -99,4 +99,4 @@ def escape_dose(
 def check_modes(n_modes: int, shape: tuple[int, ...]) -> None:
     """Refuse more modes than W_emb has."""
     if n_modes > min(shape):
-        raise InputError("n_modes", n_modes, f"W_emb has {min(shape)} modes", "ask for 1 up to that")
+        raise InputError("n_modes", n_modes, f"W_emb has {min(shape)} modes", "ask for at most that many")

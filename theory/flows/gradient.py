@@ -20,7 +20,7 @@ from theory.labels.counts import TRAINING, CountPopulation
 _BLOCK_ENTRIES = 2**20
 """Rows are taken in blocks whose hidden layer stays in a processor's cache."""
 _LARGEST_SPREAD = 0.85
-"""Products of two exponentials stay inside a precision's range below this share of its largest logarithm."""
+"""Below this share of a precision's largest logarithm, products of two exponentials stay within its range."""
 
 
 def single_precision(population: CountPopulation) -> CountPopulation:
@@ -34,9 +34,9 @@ def single_precision(population: CountPopulation) -> CountPopulation:
 def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
     r"""Return :math:`M = E[c^\top (y - p)]` with logits o = cB, shape (d, d).
 
-    As o is a sum of a key's part and an anchors' part, its exponential is a product, and the sums over
-    all pairs become products of small matrices: exact, and n_left + n_right exponentials of width d
-    instead of n_left · n_right.
+    As o is the sum of a part from the keys and a part from the anchors, its exponential is a product, and
+    the sums over all pairs become products of small matrices. This is exact and takes n_left + n_right
+    exponentials of width d instead of n_left · n_right.
     """
     parts = _exponential_parts(population, B)
     if parts is None:
@@ -51,9 +51,9 @@ def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
 def _exponential_parts(
     population: CountPopulation, B: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """Return the keys' and the anchors' factors of exp(o), and the log of what was divided out.
+    """Return the keys' and the anchors' factors of exp(o), and the log of the scale divided out.
 
-    None where the logits spread so far that a product of two factors could underflow.
+    Return None if the logits spread so far that a product of two factors could underflow.
     """
     left, right = population.left @ B, population.right @ B
     tops = left.max(axis=1, keepdims=True), right.max(axis=1, keepdims=True)
@@ -126,7 +126,7 @@ def scores(
 def loss_function(
     population: CountPopulation | None, initial: EmbMLPParameters, activation: ActivationLike
 ) -> Losses | None:
-    """Return what measures the losses along a trajectory, or None without a population; refuse another's."""
+    """Return a population's loss function, or None without one; refuse a population of another vocabulary."""
     if population is None:
         return None
     if population.vocab_size != len(initial.W_emb):
@@ -137,7 +137,7 @@ def loss_function(
 
 
 def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield pre-activations (rows × n_right, d_f) of one block of left rows after another."""
+    """Yield each block of left rows with its pre-activations, shape (rows × n_right, d_f)."""
     left, right = population.left @ hidden, population.right @ hidden
     size = max(1, _BLOCK_ENTRIES // right.size)
     for start in range(0, len(left), size):

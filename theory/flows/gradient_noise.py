@@ -6,9 +6,9 @@ With c the counts of a sequence, y its label, :math:`x = cW_{emb}`, :math:`h = x
 .. math::
     c^\top (\delta_y W_1^\top), \quad x^\top \delta_y, \quad \sigma(h)^\top (p - y),
 
-all of rank one, so that the square of an entry is a product of two squares and its mean over all sequences
-and labels is a product of matrices again. Only :math:`\delta_y` needs every pair of counts and label by
-itself: one row more for each further label that the same counts may have.
+all of rank one. The square of an entry is therefore a product of two squares, and its mean over all sequences
+and labels is again a product of matrices. Only :math:`\delta_y` is needed for every pair of counts and label:
+one more row for each further label that the same counts may have.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class GradientMoments(NamedTuple):
 
     @property
     def variance(self) -> Matrices:
-        """The variance of every entry; rounding below zero is cut off."""
+        """The variance of every entry; values that rounding makes negative are set to zero."""
         pairs = zip(self.square, self.mean, strict=True)
         return Matrices(*(np.maximum(square - mean**2, 0.0) for square, mean in pairs))
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Some rows l_i + r_j that occur, and their labels as pairs (row, label)."""
+    """Some of the rows l_i + r_j that occur, with their labels as pairs (row, label)."""
 
     left: IntArray
     """i of each row."""
@@ -72,7 +72,7 @@ class _Block:
 class GradientNoise:
     """The first two moments of one sequence's gradient over a population.
 
-    The population's keys' and anchors' counts have no token in common, or squares of sums would not separate.
+    The counts of keys and of anchors must have no token in common, or squares of sums would not separate.
     """
 
     def __init__(self, population: CountPopulation) -> None:
@@ -85,7 +85,7 @@ class GradientNoise:
         self._blocks = list(_blocks(population))
 
     def moments(self, now: Matrices, activation: Activation, *, uniform: bool = False) -> GradientMoments:
-        """Return E g and E g² of one sequence's gradient, exactly; ``uniform`` takes p ≡ u."""
+        """Return E g and E g² of one sequence's gradient, exactly; ``uniform`` sets p ≡ u."""
         mean, square = (_Sums.zeros(self._left, self._right, now) for _ in range(2))
         inputs = self._left @ now.W_emb, self._right @ now.W_emb
         readout = np.ascontiguousarray(now.W2.T)
@@ -110,7 +110,7 @@ class GradientNoise:
 
 @dataclass
 class _Sums:
-    """The blocks' gradients added up; those of the embedding by rows of keys and of anchors."""
+    """Sums over blocks; the embedding's gradients are kept per row of keys and per row of anchors."""
 
     left: FloatArray
     right: FloatArray
@@ -124,12 +124,12 @@ class _Sums:
         return cls(*parts, np.zeros_like(now.W1), np.zeros_like(now.W2))
 
     def add(self, block: _Block, per_row: FloatArray) -> None:
-        """Add what falls on every token of the block's rows, shape (n_rows, d_m)."""
+        """Add the gradient with respect to each token's vector in the block's rows, shape (n_rows, d_m)."""
         self.left += block.by_left @ per_row
         self.right += block.by_right @ per_row
 
     def matrices(self, left: FloatArray, right: FloatArray) -> Matrices:
-        """Return the sums for the tokens' counts, or their squares."""
+        """Return the sums, the embedding's weighted by the given token counts or their squares."""
         return Matrices(left.T @ self.left + right.T @ self.right, self.W1, self.W2)
 
 

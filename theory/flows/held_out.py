@@ -1,7 +1,7 @@
-r"""What a network without curvature in its hidden layer must answer on combinations it never saw.
+r"""What a network with a linear hidden layer must answer on combinations it never saw.
 
 With σ the identity the logits are o(X) = c(X) B at every time, whatever B is: the logits on a held-out
-sequence are fixed by those on trained ones wherever its counts are a combination of theirs. What they are is
+sequence are fixed by those on trained ones wherever its counts are a combination of theirs. Their values are
 known in two cases: on the frozen rung, where B follows from C, and where one mode tells the labels apart.
 docs/theory/held_out.md has the statements and their proofs. [beyond]
 """
@@ -20,7 +20,7 @@ from theory.errors import InputError
 from theory.labels.counts import CountPopulation
 
 _IN_SPAN = 1e-9
-"""Of a count vector: a larger remainder is no rounding."""
+"""Relative to a count vector: a larger remainder is not due to rounding."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class OneModeAnswers:
     Attributes
     ----------
     margin : float
-        Half the smallest gap between the scores s of two neighbouring labels, tokens' scores lying in
-        [−1, 1]; 0 if no such logits, in the order of the labels' numbers, are right on all of the training.
+        Half the smallest gap between the scores s of two neighbouring labels, with tokens' scores in
+        [−1, 1]; 0 if no such logits, in the order of the labels' numbers, are right on all training data.
     scores : ndarray, shape (d,)
-        What each token adds to s; NaN without a solution, and for tokens that never occur. Where the trained
-        counts leave a choice, one of the solutions.
+        Each token's contribution to s; NaN without a solution, and for tokens that never occur. Where the
+        trained counts leave a choice, this is one of the solutions.
     accuracy : dict of str to float
-        The share of each data set that is answered right. NaN without a solution, and for a data set with a
-        sequence whose counts are not a combination of trained ones: nothing fixes its answer.
+        The share of each data set that is answered correctly. NaN without a solution, and for a data set with
+        a sequence whose counts are not a combination of trained ones: nothing fixes its answer.
     """
 
     margin: float
@@ -50,18 +50,18 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
     """Return the accuracy on every data set of answering with the largest logit of c(X) B.
 
     On the frozen rung at late times B is C K with K = (W1 W2)ᵀ W1 W2, and in wide networks K is a multiple of
-    the identity: give C.
+    the identity, so that C can be given for B.
 
     Parameters
     ----------
     population : CountPopulation
     B : array_like, shape (d, d)
-        What a token adds to the logits, a row for each token.
+        Each token's contribution to the logits, one row per token.
 
     Returns
     -------
     dict of str to float
-        By the names of the population's data sets; ties count as the first of the labels.
+        Keyed by the names of the population's data sets; a tie is answered with the first of its labels.
     """
     d = population.vocab_size
     matrix = np.asarray(B, np.float64)
@@ -82,14 +82,14 @@ def extended_logits(
     counts : array_like, shape (n, d)
         Token counts of the sequences whose logits are known.
     logits : array_like, shape (n, k)
-        Their logits. Of a network that is not linear, its nearest sum over tokens is extended.
+        Their logits. For a nonlinear network, the closest sum over tokens is extended.
     others : array_like, shape (m, d)
         Token counts of the other sequences.
 
     Returns
     -------
     ndarray, shape (m, k)
-        NaN where the counts are no combination of the known ones, so that nothing follows.
+        NaN where the counts are not a combination of the known ones, so that nothing follows.
     """
     known, given, other = (np.asarray(rows, np.float64) for rows in (counts, logits, others))
     weights, in_span = _combined(known, other)
@@ -98,7 +98,7 @@ def extended_logits(
 
 def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return each other row as a combination of the known ones, and whether it is one."""
-    # Counts of keys and of anchors each sum to constants: their null space is rounding and no more.
+    # Counts of keys and of anchors each sum to a constant: in their null space there is only rounding.
     weights = others @ np.linalg.pinv(known, rcond=max(known.shape) * np.finfo(np.float64).eps)
     remainder = np.abs(weights @ known - others).max(axis=1, initial=0)
     return weights, remainder <= _IN_SPAN * np.abs(others).max(initial=1)
@@ -106,12 +106,12 @@ def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolAr
 
 @checked
 def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
-    r"""Return the answers of one mode beside the common part, with the widest margin on the training set.
+    r"""Return the answers of one mode plus the common part, with the widest margin on the training set.
 
     Logits :math:`m_y + s(X) v_y` give each label an interval of s, the sum of the tokens' scores. They can be
     right on all trained sequences if scores exist that sort them by label, here in the order of the labels'
-    numbers. Among those the widest margin is taken, by a linear programme. It fixes s on trained sequences,
-    and on others only if their counts are a combination of trained counts.
+    numbers. A linear programme finds those with the widest margin. This fixes s on trained sequences, and on
+    others only if their counts are a combination of trained counts.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 r"""The ladder of gradient flows, each rung dropping one assumption of the one below it.
 
-Row vectors throughout; B = W_emb W1 W2 is what a token adds to the logits to leading order. A rung is a model
-of the descent direction :math:`M = -\partial L/\partial B = E[c^\top(y - p)]`, shape (d, d):
+Vectors are rows throughout; row s of B = W_emb W1 W2 is what token s adds to the logits to leading order. A
+rung is a model of the descent direction :math:`M = -\partial L/\partial B = E[c^\top(y - p)]`, shape (d, d):
 
 ==============  =================================================  =======================================
 rung            M                                                  what moves
@@ -51,8 +51,8 @@ def frozen_flow(
 ) -> Trajectory:
     r"""Return :math:`w_s(t) = w_s(0) + t\, r_s (P^s - u) W_2^\top W_1^\top` (eq. 5, rung 1).
 
-    Only the embedding moves, the softmax stays uniform and σ'(0) = 1: the closed form of the leading order in
-    the initial scale. Under weight decay λ the embedding is
+    Only the embedding moves, the softmax stays uniform and σ'(0) = 1: this is the closed form to leading
+    order in the initial scale. Under weight decay λ the embedding is
     :math:`e^{-\lambda t} w_s(0) + \frac{1 - e^{-\lambda t}}{\lambda}\, r_s (P^s - u) W_2^\top W_1^\top`.
 
     Parameters
@@ -105,10 +105,9 @@ def coupled_flow(
     :math:`\dot W_{emb} = C W_2^\top W_1^\top,\; \dot W_1 = W_{emb}^\top C W_2^\top,\;
     \dot W_2 = W_1^\top W_{emb}^\top C`. It conserves :math:`W_{emb}^\top W_{emb} - W_1 W_1^\top` and
     :math:`W_1^\top W_1 - W_2 W_2^\top` and leaves every bound in finite time. A larger initialisation only
-    runs faster: θ(t) started from εθ is ε times the flow from θ at the time εt. Under weight decay λ it is
-    the same flow once more, :math:`e^{-\lambda t}\theta(T)` at :math:`T = (1 - e^{-\lambda t})/\lambda`,
-    which never passes 1/λ: if the flow without decay blows up later than that, the one with decay ends at
-    zero.
+    runs faster: at time t the flow from εθ is ε times the flow from θ at time εt. Under weight decay λ it is
+    again the same flow, :math:`e^{-\lambda t}\theta(T)` with :math:`T = (1 - e^{-\lambda t})/\lambda`. As T
+    never passes 1/λ, the flow with decay ends at zero if the one without decay blows up later than that.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def blow_up_bound(
     a = b = c this is 1/(sa). Equality holds if the matrices lie along C's top singular pair, with signs that
     let it grow. [derived]
     Under weight decay λ the bound T becomes :math:`-\ln(1 - \lambda T)/\lambda`, infinite from λ = 1/T on;
-    it is infinite, too, if C is zero or two of the matrices are, as nothing grows then.
+    it is also infinite if C or two of the matrices are zero, since nothing grows then.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-r"""When each thing is learned: loss and accuracy curves of the Emb-MLP, from theory alone.
+r"""When each data set is learned: loss and accuracy curves of the Emb-MLP, from theory alone.
 
-A task's population is finite, and so is what drives it: the mean course of training (``MeanTraining``) is
-followed from weights and memory tables drawn afresh, and every data set's loss and accuracy is computed over
-all its sequences at once.
+A task's population is finite, so all of it can drive the flow: the mean course of training
+(``MeanTraining``) is followed from newly drawn weights and memory tables, and every data set's loss and
+accuracy is computed over all its sequences at once.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class LearningCurves(Shown):
     Attributes
     ----------
     steps : ndarray, shape (n,)
-        After how many steps; from 0.
+        Numbers of steps, from 0.
     accuracy, loss : mapping of str to ndarray, shape (n_starts, n)
-        Of each data set: a mapping's name, in two parts ("reasoning train", "reasoning test") where
+        Keyed by data set: a mapping's name, split in two ("reasoning train", "reasoning test") where
         combinations are held out. The loss is the mean cross entropy in nats.
     steps_per_epoch : int
     """
@@ -53,15 +53,15 @@ class LearningCurves(Shown):
     steps_per_epoch: int
 
     def half_times(self, name: str) -> Float64[FloatArray, " n_starts"]:
-        """Return after how many steps each start's accuracy first reaches one half; ∞ where it never does."""
+        """Return the steps after which each start's accuracy first reaches one half; ∞ if it never does."""
         return np.array([first_passage(self.steps, row, HALF) for row in self._accuracy(name)])
 
     def half_time(self, name: str) -> float:
-        """Return the median over the starts."""
+        """Return the median of ``half_times`` over the starts."""
         return float(np.median(self.half_times(name)))
 
     def bias(self, slow: str, fast: str) -> float:
-        """Return log2 of the ratio of two data sets' times; ±∞ if one is not learned.
+        """Return log2 of the ratio of two data sets' half-times; ±∞ if one is not learned.
 
         NaN if neither is, or if one is half learned from the start: then there is no ratio.
         """
@@ -130,21 +130,21 @@ def predict_learning(
     d_m, d_f : int, optional
         Widths.
     batch_size : int, optional
-        Sequences in a step.
+        Sequences per step.
     clip_norm : float, optional
         The norm at which gradients are clipped; 0 for none.
     activation : Activation or str, optional
         σ.
     seeds : sequence of int, optional
-        One start each: weights and memory tables.
+        One start for each: it draws weights and memory tables.
     growth : float, optional
-        Curves are recorded, and the scatter is drawn anew, at steps that grow by this factor.
+        Curves are recorded, and the scatter is redrawn, at steps that grow by this factor.
     tolerance : float, optional
         Error of a step of the integrator, and of an interval over which Adam's second moment and the divisor
         of clipping are frozen; relative to the root mean square of each matrix.
     scatter : bool, optional
-        Whether the weights scatter about their mean, as batches make them; else the curves are those of the
-        mean course.
+        Whether the weights scatter about their mean, as batches make them do; otherwise the curves are those
+        of the mean course.
     max_gradients : int, optional
         How many gradients of the population each start may take; a training step on a batch costs about a
         seventieth of one.
@@ -154,7 +154,7 @@ def predict_learning(
     Raises
     ------
     InputError
-        If the task is too large to enumerate, a batch larger than the training set, or no seed given.
+        If the task is too large to enumerate, a batch exceeds the training set, or no seed is given.
     IntegrationError
         If the integrator fails or would need more than ``max_gradients``.
 
@@ -217,14 +217,14 @@ def follow_training(
 
 
 def training_size(task: Task) -> int:
-    """Return how many sequences of a task's population are trained on; too large a one is refused."""
+    """Return the number of training sequences in a task's population; refuse one too large to enumerate."""
     check_size(task)
     every, trained = (sum(task.n_combinations(m, held_out=h) for m in task.mappings) for h in (False, True))
     return population_size(task) * trained // every
 
 
 def recorded_steps(n_steps: int, growth: float) -> list[int]:
-    """Return 0 and steps that grow by a factor, up to the last."""
+    """Return 0 and steps that grow by a factor, up to ``n_steps``."""
     number = max(0, math.ceil(math.log(n_steps / FIRST) / math.log(growth))) if n_steps > FIRST else 0
     inside = {round(FIRST * growth**k) for k in range(number)}
     return [0, *sorted(s for s in inside if s < n_steps), n_steps]

@@ -15,19 +15,19 @@ decay, SGD and AdamW follow on average
     \dot\theta = -\frac{\bar g / D}{\sqrt{\hat v} + \epsilon} - \lambda\theta, \quad
     \dot v = \frac{1 - \beta_2}{\eta}\Bigl(\frac{E\hat g^2}{D^2} - v\Bigr).
 
-Both moments are means over the scatter ζ of the weights (``WeightScatter``) as well. With one draw of it
-for the time between two recorded steps,
+Both moments are also averaged over the scatter ζ of the weights (``WeightScatter``). With one draw of ζ for
+the time between two recorded steps,
 
 .. math:: \bar g \to \tfrac12\bigl(\bar g(\theta + \zeta) + \bar g(\theta - \zeta)\bigr),
 
-which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is that of independent
-batches: a reshuffled epoch has less of it, and a correlation of its batches instead.
+which is Itô's correction :math:`\bar g + \frac12\bar g''[\zeta, \zeta]`. Here ζ is drawn for
+independent batches: a reshuffled epoch scatters less, but its batches are correlated.
 
 D and v̂ change slowly, if at all, except in the first steps. They are frozen over intervals, each as long as
-the error of that allows: what the moments at its end would have changed in the displacement is compared with
-the size of the weights.
+the error allows: the change that the moments at its end would make to the displacement is compared with the
+size of the weights.
 
-Left out: that a step has a finite size, and Adam's first moment, which lags by β1/(1 − β1) steps.
+The finite size of a step and Adam's first moment, which lags by β1/(1 − β1) steps, are neglected.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1
-"""How well the integrator knows the stiffness: within a tenth, which it keeps in reserve anyway."""
+"""The integrator knows the stiffness to within a tenth, which it keeps in reserve anyway."""
 _SHORTEST = 0.1
-"""Steps: moments are frozen over no less, whatever the error."""
+"""In steps: moments are frozen for at least this long, whatever the error."""
 MOST_GRADIENTS = 20_000
 
 
@@ -59,15 +59,15 @@ class Moment(NamedTuple):
 
     step: int
     mean: Matrices  # of the weights
-    seen: tuple[Matrices, ...]  # weights that a run may have there, on average the mean: evaluated at these
+    seen: tuple[Matrices, ...]  # weights that a run may have there, averaging to the mean; scored here
 
 
 @dataclass(frozen=True)
 class MeanTraining:
     """The flow of one training run's mean, and the scatter of runs about it.
 
-    ``tolerance`` is that of one step of the integrator and of one interval of frozen moments, relative to the
-    root mean square of each matrix; ``max_gradients`` bounds the gradients of the population.
+    ``tolerance`` holds for one step of the integrator and for one interval of frozen moments, relative to the
+    root mean square of each matrix; ``max_gradients`` limits the gradients of the population.
     """
 
     population: CountPopulation  # in the precision in which gradients are computed
@@ -100,7 +100,7 @@ class MeanTraining:
         return WeightScatter(factors, course.mobility, self.batching, self.settings.rate)
 
     def _felt(self, scatter: WeightScatter | None, done: float) -> FloatArray | None:
-        """Return a distance from the mean at which the gradient is taken, and at its opposite."""
+        """Return a displacement ζ from the mean; the gradient is taken at ζ and at −ζ."""
         if scatter is None or self.rng is None:
             return None
         return scatter.independent(done * self.settings.rate, self.rng).packed().astype(np.float64)
@@ -114,7 +114,7 @@ class MeanTraining:
 
 
 class Point(NamedTuple):
-    """Weights, the mean of −ḡ about them, E ĝ² after clipping, and what clipping divides by."""
+    """Weights, the mean of −ḡ about them, E ĝ² after clipping, and the divisor of clipping."""
 
     y: FloatArray
     descent: FloatArray
@@ -123,11 +123,11 @@ class Point(NamedTuple):
 
 
 class Course:
-    """Where the mean has got to, and how it goes on.
+    """The mean weights reached so far, and how they go on.
 
-    The mean of −ḡ is that over the weights at plus and minus one distance, wherever they have got to. What
-    the two add to −ḡ must not be held where it was computed: with SGD at a rate of 0.5 the weights then grow
-    by a tenth more within 2000 steps, and the flow gets too stiff to follow.
+    −ḡ is averaged over the weights at plus and minus one displacement from the current mean. The
+    correction this makes must not be kept from the point where it was computed: with SGD at a rate of 0.5 the
+    weights would grow by a tenth more within 2000 steps, and the flow would become too stiff to follow.
     """
 
     def __init__(self, training: MeanTraining, initial: EmbMLPParameters) -> None:
@@ -151,14 +151,14 @@ class Course:
 
     @property
     def mobility(self) -> Matrices:
-        """What multiplies the gradient, entry by entry."""
+        """The factor that multiplies the gradient, entry by entry."""
         return self._low(np.broadcast_to(self._scale, self._y.shape))
 
     def _low(self, y: FloatArray) -> Matrices:
         return Matrices(*(matrix.astype(self._dtype) for matrix in self._initial.matrices.unpack(y)))
 
     def go_on(self, step: int, felt: FloatArray | None) -> None:
-        """Follow the mean to a step, taken over weights at ± this distance from it."""
+        """Follow the mean to a step, with gradients averaged over the weights at ±``felt`` from it."""
         self._felt, self._last = felt, None
         here = self.point(self._y)
         while self.done < step:
@@ -180,7 +180,7 @@ class Course:
             self._length = longer if h < rest else max(longer, self._length)
 
     def point(self, y: FloatArray) -> Point:
-        """Return what drives the mean at some weights."""
+        """Return the quantities that drive the mean at some weights."""
         each = self._descents(y)
         away = self._low(y if self._felt is None else y + self._felt)
         squares = np.asarray(sum(descent**2 for descent in each) / len(each))
@@ -190,7 +190,7 @@ class Course:
         return Point(y, np.asarray(sum(each) / len(each)), squares / divisor**2, divisor)
 
     def _descents(self, y: FloatArray) -> list[FloatArray]:
-        """Return −ḡ of each of the scattered weights; not anew at the point where the last ones were."""
+        """Return −ḡ at each of the scattered weights, reusing it at the point of the last call."""
         if self._last is None or self._last[0] is not y:
             around = (y,) if self._felt is None else (y + self._felt, y - self._felt)
             self._n_gradients += len(around)
@@ -207,7 +207,7 @@ class Course:
         return np.asarray(self._scale * (sum(each) / len(each)) - self._of.settings.weight_decay * y)
 
     def _integrated(self, here: Point, h: float) -> FloatArray:
-        """Return the weights h steps further on, the denominators staying as they are."""
+        """Return the weights h steps further on, with the denominators held fixed."""
         rate = self._of.settings.rate
         start, end = self.done * rate, (self.done + h) * rate
         sizes = [float(np.sqrt(np.mean(m**2))) for m in self._initial.matrices.unpack(here.y)]
@@ -228,20 +228,20 @@ class Course:
         return self._stepper.y
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:
-        """Return the largest of the matrices' root mean squares, relative to that of its weights."""
+        """Return the largest root mean square of a matrix, relative to that of its weights."""
         pairs = zip(self._initial.matrices.unpack(missed), self._initial.matrices.unpack(y), strict=True)
         return max(float(np.linalg.norm(a)) / max(float(np.linalg.norm(b)), 1e-300) for a, b in pairs)
 
 
 class Denominator:
-    """What divides a gradient: clipping's divisor D, and Adam's √v̂ + ε with v averaged over the past."""
+    """The divisor of a gradient: clipping's D times Adam's √v̂ + ε, with v averaged over the past."""
 
     def __init__(self, settings: AdamSettings | SGDSettings) -> None:
         self._adam = settings if isinstance(settings, AdamSettings) else None
         self._average, self._taken = np.zeros(1), 0.0
 
     def inverse(self, squares: FloatArray, divisor: float, steps: float) -> FloatArray | float:
-        """Return 1/(D(√v̂ + ε)) in the middle of the next steps, over which E ĝ² has this mean."""
+        """Return 1/(D(√v̂ + ε)) halfway through the next ``steps``, over which E ĝ² averages ``squares``."""
         if self._adam is None:
             return 1 / divisor
         beta = self._adam.betas[1]
@@ -250,7 +250,7 @@ class Denominator:
         return np.asarray(1 / (np.sqrt(v) + self._adam.epsilon) / divisor)
 
     def pass_by(self, squares: FloatArray, steps: float) -> None:
-        """Let steps pass over which E ĝ² has this mean."""
+        """Advance by ``steps`` over which E ĝ² averages ``squares``."""
         if self._adam is not None:
             kept = self._adam.betas[1] ** steps
             self._average = kept * self._average + (1 - kept) * squares

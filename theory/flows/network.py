@@ -1,4 +1,4 @@
-"""The Emb-MLP (Definition 1): its activation under Assumption 1, and its three matrices as they are drawn."""
+"""The Emb-MLP (Definition 1): its activation under Assumption 1, and the draw of its three matrices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Activation:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Its name in tables.
     value, derivative : callable
         σ and σ', elementwise on arrays of float32 or float64; σ(0) = 0 and σ'(0) = 1 (Assumption 1).
     """
@@ -64,7 +64,7 @@ TANH = Activation("tanh", np.tanh, _tanh_derivative)
 """σ = tanh, the activation of the paper's analysis in this toolkit's experiments."""
 
 ActivationLike = Literal["identity", "tanh"] | Activation
-"""What every function takes for σ: the name of one of these two, or an ``Activation``."""
+"""The type of every argument σ: the name of one of these two, or an ``Activation``."""
 _BY_NAME = {known.name: known for known in (IDENTITY, TANH)}
 
 
@@ -108,7 +108,7 @@ class EmbMLPParameters(Shown):
         vocab_size, d_m, d_f : int
             The three sizes, all positive.
         init_rate : float
-            γ; 0.5 is the usual scale, larger is smaller.
+            γ; 0.5 is the usual scale, and a larger γ gives smaller weights.
         rng : numpy.random.Generator
             Draws W_emb, W1 and W2 in this order.
         """

@@ -1,7 +1,7 @@
-"""The embedding that training will have made by the time a data set is learned to some accuracy.
+"""The embedding that training will have produced by the time a data set is learned to some accuracy.
 
-P^s − u says in which order cosines come; the mean course of AdamW (``MeanTraining``) says how large they are
-when a network answers a tenth or a half of its training set.
+P^s − u gives the order of the cosines; the mean course of AdamW (``MeanTraining``) gives their size when a
+network answers a tenth or a half of its training set correctly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from theory.flows.network import ActivationLike
 from theory.task.task import Task
 
 _GROWTH = 1.15
-"""Between two points that many steps apart the embedding and the accuracy are taken to be linear."""
+"""The ratio of successive steps, between which the embedding and the accuracy are taken to be linear."""
 Accuracy = Annotated[float, Between(0, 1)]
 
 
@@ -34,14 +34,13 @@ class PredictedEmbedding:
     Attributes
     ----------
     steps : ndarray, shape (n,)
-        After how many steps, in parts of one where an accuracy was asked for; infinite where it is never
-        reached.
+        Numbers of steps, fractional where an accuracy was asked for; infinite where it is never reached.
     accuracy : ndarray, shape (n,)
         The data set's accuracy at these points.
     W_emb : ndarray, shape (n, d, d_m)
         NaN where the point is never reached.
     data_set : str
-        The data set whose accuracy is meant.
+        The data set that ``accuracy`` refers to.
     """
 
     steps: Float64[FloatArray, " n"]
@@ -77,7 +76,7 @@ def predicted_embedding(
     task, settings, init_rate, d_m, d_f, batch_size, clip_norm, activation, tolerance, scatter, max_gradients
         As in ``predict_learning``.
     accuracies : sequence of float, optional
-        Increasing: where the accuracy first reaches each of them.
+        Increasing; the embedding is returned where the accuracy first reaches each of them.
     steps : sequence of int, optional
         Increasing numbers of steps to use in place of the accuracies.
     data_set : str, optional

@@ -1,9 +1,9 @@
-r"""From saddle to saddle: when each mode of rung 3 escapes, with what the modes before it have left behind.
+r"""From saddle to saddle: when each mode of rung 3 escapes, given what the modes before it left unfitted.
 
 Near a saddle of rank k the matrices are k large modes and a small rest. The large modes are stationary, and
-to leading order the rest obeys the coupled flow driven by what they leave of the labels,
+to leading order the rest obeys the coupled flow driven by the part of the labels that they leave unfitted,
 :math:`G_k = C - S\bar B_k`: from a scale ε it needs a time of order 1/ε to escape. The passage to the next
-saddle takes a time of order log 1/ε, and in it the flow itself turns the rest. docs/theory/staircase.md has
+saddle takes a time of order log 1/ε, in which the flow itself turns the rest. docs/theory/staircase.md has
 the derivation. [derived]
 """
 
@@ -32,16 +32,16 @@ from theory.integrate.solve import Solver
 from theory.integrate.trajectory import Matrices, first_passage
 
 _HANDOVER = 0.1
-"""Of the fitted weights: a rest this large, with a thousandth of their product, goes to the flow itself."""
+"""Relative to the fitted weights: a rest this large, with a thousandth of their product, goes to the flow."""
 _SETTLED = 0.01
-"""The large modes are stationary once no more of the drive acts on them than this, times the rest's size."""
+"""The large modes are stationary once at most this share of the drive, times the rest's size, moves them."""
 _TRANSIENT = 8.0
-"""In units of the drive's time at a saddle: how long the flow runs between two looks at it."""
+"""How long the flow runs between two looks at it, in units of the drive's time at a saddle."""
 _MOST_LOOKS = 200
 _NOTHING = 1e-6
 _SLOW_TOLERANCE = 1e-6
 _LONGEST = 1e6
-"""Times the shortest time in which the rest can escape: without an escape by then, nothing drives it."""
+"""In units of the shortest time in which the rest can escape: if it has not by then, nothing drives it."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Staircase:
     drives : list of float
         The largest singular value of G_k at each saddle that was reached.
     ranks : list of int
-        The rank of each.
+        The rank of each of these saddles.
     slow_share : float
-        The share of the time that was spent at saddles and not on the way between them.
+        The share of the time that was spent at saddles rather than on the way between them.
     n_evaluations : int
         Evaluations of a vector field, on the reduced and on the whole matrices.
     """
@@ -71,7 +71,7 @@ class Staircase:
 
 @dataclass
 class _Walk:
-    """Where the walk is: the matrices, the time, and what it has seen."""
+    """The state of the walk: the matrices, the time, and the singular values seen so far."""
 
     now: Matrices
     threshold: float
@@ -82,7 +82,7 @@ class _Walk:
     values: list[FloatArray] = field(default_factory=list)
 
     def see(self, times: FloatArray, embeddings: FloatArray) -> None:
-        """Add singular values of W_emb at times that count from now on."""
+        """Add the singular values of W_emb at times counted from the current one."""
         self.times.append(self.time + times)
         self.values.append(np.asarray(np.linalg.svd(embeddings, compute_uv=False), np.float64))
 
@@ -148,7 +148,7 @@ def _fitted_scale(C: FloatArray, S: FloatArray) -> float:
 
 
 def _split(now: Matrices, rank: int) -> tuple[Matrices, Matrices]:
-    """Return the large modes and the rest: W1's first singular vectors divide the two hidden spaces."""
+    """Return the large modes and the rest, told apart by W1's leading singular vectors."""
     x, s, y = np.linalg.svd(now.W1)
     inner, outer = x[:, :rank], y[:rank].T
     large = Matrices(now.W_emb @ inner @ inner.T, (inner * s[:rank]) @ outer.T, outer @ (outer.T @ now.W2))
@@ -156,7 +156,7 @@ def _split(now: Matrices, rank: int) -> tuple[Matrices, Matrices]:
 
 
 def _projected(M: FloatArray, now: Matrices, rank: int) -> FloatArray:
-    """Return the part of the drive that does not act on the large modes: at the saddle itself, all of it."""
+    """Return the part of the drive that does not act on the large modes; at the saddle itself, all of it."""
     large, _ = _split(now, rank)
     tokens, labels = np.linalg.svd(large.W_emb)[0][:, :rank], np.linalg.svd(large.W2)[2][:rank].T
     M = M - tokens @ (tokens.T @ M)
@@ -168,7 +168,7 @@ def _size(now: Matrices) -> float:
 
 
 def _stay(walk: _Walk, M: FloatArray, rank: int, handover: float) -> bool:
-    """Follow the rest at a saddle, under the coupled flow, until it is large; return whether it ever is."""
+    """Follow the rest at a saddle, under the coupled flow, until it is large; return whether that happens."""
     large, rest = _split(walk.now, rank)
     if _size(rest) >= handover:
         return True
@@ -223,7 +223,7 @@ def _pass(walk: _Walk, C: FloatArray, S: FloatArray, rank: int, scale: float, n_
 
 
 def _settled_rank(now: Matrices, C: FloatArray, S: FloatArray, scale: float) -> int:
-    """Return the rank of the saddle that the matrices are near, −1 if they are near none."""
+    """Return the rank of the saddle that the matrices are near, or −1 if they are near none."""
     rank = int(np.sum(np.linalg.svd(now.W1, compute_uv=False) > _HANDOVER * scale))
     M = linearised_drive(C, S, now.B)
     acts = np.linalg.norm(M - _projected(M, now, rank), 2)

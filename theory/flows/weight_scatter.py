@@ -1,13 +1,13 @@
-r"""The scatter of a run's weights about their mean course, which the noise of batches sustains.
+r"""The scatter of a run's weights about their mean course, sustained by the noise of batches.
 
-Let D be what multiplies the gradient (1 for SGD, :math:`1/(\sqrt{\hat v} + \epsilon)` for AdamW, either over
-what clipping divides by), H the curvature of the loss and Σ the covariance of one sequence's gradient. With
+Let D be the factor of the gradient (1 for SGD, :math:`1/(\sqrt{\hat v} + \epsilon)` for AdamW, either divided
+by the divisor of clipping), H the curvature of the loss and Σ the covariance of one sequence's gradient. With
 the time t = Σ learning rate the distance ζ from the mean course obeys
 
 .. math:: d\zeta = -DH\zeta\,dt + \sqrt{\eta s}\,D\,\Sigma^{1/2} dW, \qquad s = \frac1B\,\frac{n}{n - 1}.
 
 Σ = H would hold if each input's label followed the model's own distribution (the information identity); with
-one right label for an input it does not, and |H − Σ| is as large as |Σ|. Along the directions of most noise
+one right label per input it does not, and |H − Σ| is as large as |Σ|. Along the directions of most noise
 the two are nearly alike (median ratio 0.9 to 1.6 along the top 20, docs/theory/learning_times.md), and with
 Σ = H the covariance of ζ is
 
@@ -18,9 +18,9 @@ of length T add up to the training set: W returns to zero, and at the end of an 
 
 .. math:: f(\lambda) = 1 - \frac{\tanh(\lambda T/2)}{\lambda T/2}.
 
-A direction that has relaxed has the variance :math:`\eta s D/2` whatever its curvature; H matters only for
-which directions have. Each matrix's H is therefore taken to be a product of two factors, E aaᵀ of what enters
-the matrix and E ggᵀ of the error that leaves it, without terms between matrices.
+A direction that has relaxed has the variance :math:`\eta s D/2` whatever its curvature; H only decides which
+directions have. Each matrix's H is therefore taken to be a product of two factors, E aaᵀ of its inputs and
+E ggᵀ of the errors at its outputs, without terms between matrices.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Block:
 
 
 def _row_and_column(mobility: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return r and c with D ≈ r cᵀ, the least squares of the logarithms."""
+    """Return r and c with D ≈ r cᵀ, by least squares on the logarithms."""
     logs = np.log(mobility)
     middle = logs.mean() / 2
     return np.exp(logs.mean(axis=1) - middle), np.exp(logs.mean(axis=0) - middle)

@@ -1,7 +1,7 @@
 r"""A stabilised Runge-Kutta-Chebyshev integrator in SciPy's solver interface.
 
 A gradient flow's Jacobian is symmetric, so its eigenvalues are real. Once the common part of the labels
-is fitted the stiffest of them makes an ordinary explicit method take thousands of steps where the
+is fitted, the stiffest of them makes an ordinary explicit method take thousands of steps while the
 solution hardly moves. The second-order Runge-Kutta-Chebyshev method (Sommeijer, Shampine and Verwer,
 J. Comput. Appl. Math. 88, 1998) spends s evaluations on a step that is stable up to about 0.65 s² over
 the spectral radius: the work grows with the root of the stiffness and no linear system is solved.
@@ -20,7 +20,7 @@ from theory.arrays import FloatArray
 
 _DAMPING = 2 / 13
 _STEPS_PER_RADIUS = 5
-"""The spectral radius is estimated anew after this many accepted steps."""
+"""The spectral radius is re-estimated after this many accepted steps."""
 _MAX_STAGES = 200
 
 
@@ -53,7 +53,7 @@ class RKC(OdeSolver):
     Arguments are those of every ``scipy.integrate.OdeSolver``. The local error estimate is kept below atol +
     rtol·|y| in root mean square; atol may differ by entry. The spectral radius is found by differencing the
     field over steps of the relative size ``difference``, the root of the precision in which the field is
-    computed, until two estimates in a row differ by less than the share ``radius_tolerance``.
+    computed, until two successive estimates differ by less than the share ``radius_tolerance``.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RKC(OdeSolver):
     def restart(
         self, t: float, y: FloatArray, f: FloatArray, t_bound: float, atol: float | FloatArray
     ) -> None:
-        """Go on from a point, where the field may have changed to f, as stiff as it was before."""
+        """Continue from a point where a new field, about as stiff as the last one, has the value f."""
         self.t, self.y, self.f, self.t_bound, self.atol = t, y, f, t_bound, atol
         self.status = "running"
 

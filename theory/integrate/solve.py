@@ -64,7 +64,7 @@ def integrate(
 ) -> Trajectory:
     """Follow dθ/dt = field(θ) − λθ and record it at the given times, which increase from 0 or later.
 
-    The recorder has θ at t = 0, and λ. With ``may_blow_up`` the flow ends at a finite-time singularity of a
+    The recorder holds θ at t = 0 and λ. With ``may_blow_up`` the flow ends at a finite-time singularity of a
     field homogeneous of degree 2. ``flow`` is its name in error messages.
 
     Raises
@@ -85,7 +85,7 @@ def integrate(
         return field(initial.unpack(vector)).packed() - recorder.weight_decay * vector
 
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(velocity(0.0, start)).all():  # SciPy would look for a first step for ever.
+        if not np.isfinite(velocity(0.0, start)).all():  # SciPy would look for a first step forever.
             raise IntegrationError(flow, "the velocity overflows.", 0.0, "Start from smaller parameters")
     stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
     n_steps, blow_up = 0, None
@@ -111,10 +111,10 @@ def integrate(
 
 
 def _singular_time(stepper: OdeSolver) -> float | None:
-    r"""Return the time of the singularity ahead, once it is a millionth of the time away.
+    r"""Return the time of the singularity ahead, once the time left is a millionth of the time passed.
 
-    One beyond the last time asked for does not concern the trajectory. Near the singularity of a field
-    homogeneous of degree 2, θ is proportional to 1/(t* − t), so that
+    A singularity beyond the last time asked for does not concern the trajectory. Near the singularity of a
+    field homogeneous of degree 2, θ is proportional to 1/(t* − t), so that
     :math:`t^* - t = \|\theta\|^2 / \langle\theta, \dot\theta\rangle`.
     """
     size = float(np.linalg.norm(stepper.y)) or 1.0

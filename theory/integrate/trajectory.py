@@ -1,4 +1,4 @@
-"""What a flow moves and gives back, and how it is collected along the way."""
+"""The matrices that a flow moves, the trajectory that it returns, and how it is recorded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Matrices(NamedTuple):
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
 BALANCES = ("W_embᵀW_emb − W1W1ᵀ", "W1ᵀW1 − W2W2ᵀ")
-"""What the flow of a linear network conserves; that of any other, the first alone."""
+"""Conserved by the flow of a linear network; any other network conserves only the first."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class Trajectory(Shown):
     Attributes
     ----------
     times : ndarray, shape (n_times,)
-        Flow time; Σ learning rate of plain gradient descent. Shorter than what was asked for only where
+        Flow time; Σ learning rate of plain gradient descent. Fewer than were asked for only where
         ``blow_up`` is not None.
     kept : mapping of str to ndarray, shape (n_times, ...)
         The matrices asked for: "W_emb", "W1", "W2", or "B", the product W_emb W1 W2.
     losses : mapping of str to ndarray, shape (n_times,)
         Mean cross entropy of each data set, if the population was given.
     invariants : mapping of str to ndarray, shape (n_times,)
-        The relative drift of each conserved matrix: ‖Q(t) − Q(0)‖ over the norms of its two parts. With
-        weight decay λ it is e^{2λt} Q that is conserved, and ‖Q(t) − e^{−2λt} Q(0)‖ that is meant.
+        The relative drift of each conserved matrix: ‖Q(t) − Q(0)‖ over the norms of its two parts. Under
+        weight decay λ, e^{2λt} Q is conserved, and ‖Q(t) − e^{−2λt} Q(0)‖ is taken instead.
     solver : SolverStatistics
     blow_up : float or None
         The time at which the flow leaves every bound, if that lies before the last time asked for.
@@ -129,7 +129,7 @@ def check_times(times: npt.ArrayLike) -> FloatArray:
 class Recorder:
     """Collects what a trajectory keeps, its losses and the drift of some balances, one time after another.
 
-    Under weight decay λ what was conserved decays as exp(−2λt).
+    Under weight decay λ the balances decay as exp(−2λt).
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Recorder:
         self._count = 0
 
     def add(self, now: Matrices, time: float = 0.0) -> None:
-        """Keep what is asked for of the matrices at the next time."""
+        """Record the matrices at the next time."""
         self._count += 1
         for name, values in self._kept.items():
             values.append(np.array(getattr(now, name)))
@@ -193,10 +193,10 @@ def first_passage(
     level: float,
     straight: Callable[[FloatArray], FloatArray] = np.positive,
 ) -> float:
-    """Return the first time at which a quantity is at least at a level; infinity where it never is.
+    """Return the first time at which a quantity reaches a level, or infinity if it never does.
 
-    Between two times ``straight`` of the values is taken to be linear: by default the values themselves, and
-    these too where it is not finite, as the logarithm of 0, or cannot tell the two apart.
+    Between two times ``straight`` of the values is taken to be linear: by default the values themselves. They
+    are also used where it is not finite, such as the logarithm of 0, or the same at both times.
     """
     t, x = np.asarray(times, np.float64), np.asarray(values, np.float64)
     reached = np.flatnonzero(x >= level)

@@ -1,1 +1,1 @@
-"""What the data say of each token: P^s, r_s and C, exact, with held-out combinations, and from samples."""
+"""What the data say about each token: P^s, r_s and C, exact, with held-out combinations, and from samples."""

@@ -129,7 +129,7 @@ def count_population(
         distributions.append(_mean_over_orders(entry, inverse))
         orders = np.bincount(inverse).astype(np.float64)
         masses.append((orders * ~held_out, orders * held_out))
-    # The label follows from one of the m exchangeable key tokens, each the key equally often.
+    # The label follows from one of the m exchangeable key tokens, each of which is equally often the key.
     m = task.length - task.n_anchors
     label_distributions = np.tensordot(
         left[:, list(task.keys)] / m, np.concatenate(distributions, axis=1), axes=1
@@ -162,7 +162,7 @@ def count_sample(
 
 
 def check_size(task: Task) -> None:
-    """Refuse a task with too many distinct token counts, or too long ones, or too large a table."""
+    """Refuse a task with too many or too long distinct token counts, or with too large a table."""
     m = task.length - task.n_anchors
     n_left = comb(len(task.keys) + m - 1, m)
     distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
@@ -194,7 +194,7 @@ def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:
 def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np.bool_], IntArray]:
     """Return the distinct bags of anchors, whether each is held out, and each combination's bag.
 
-    Orders of one bag stay apart where some are held out and others not: a rule may tell them apart.
+    Orders of one bag are kept apart where some are held out and others are not: a rule may tell them apart.
     """
     domain = task.domain(mapping)
     held_out = domain.times(Selection(held_out=mapping.held_out)) == 0

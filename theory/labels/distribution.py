@@ -167,8 +167,8 @@ def _labels(
 ) -> Array:
     """Return the labels' mass over one mapping's combinations, shape (vocab_size,).
 
-    With an ``anchor`` every combination counts as often as it holds that anchor; without, once, and the mass
-    is that of the mapping among all sequences. With a ``key`` the key is given; without, it is uniform.
+    With an ``anchor``, every combination counts as often as it holds that anchor. Without one, each counts
+    once, and the mass adds up to the mapping's share of all sequences. Without a ``key``, keys are uniform.
     """
     selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
     distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)

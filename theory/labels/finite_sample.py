@@ -63,7 +63,7 @@ def finite_sample_cosine(
         The size of a drawn data set with equal numbers per combination. None: every key and
         combination equally often, as in the enumerated Emb-MLP setting (k → ∞).
     held_out : bool, optional
-        True: a training set, of ``n_sequences`` without the held-out ones. The sums run over the others.
+        True: a training set of ``n_sequences`` without held-out combinations; the sums run over the others.
     """
     for argument, token in (("anchor", anchor), ("other", other)):
         if task.mapping_of(token) is None:
@@ -106,7 +106,7 @@ def _covariance(task: Task, a: int, b: int, k: float, held_out: bool) -> float:
 
 
 def _label_variance(mapping: Mapping, domain: Domain, combination: tuple[int, ...], k: float) -> float:
-    """Return F of one held-out combination; only a deterministic rule has any, so that keys alone vary."""
+    """Return F of one held-out combination; only deterministic rules have any, so that only the keys vary."""
     rows = np.tile(combination, (len(domain.keys), 1))
     labels = mapping.rule.evaluate(domain, np.array(domain.keys), rows)
     shares = np.unique(labels, return_counts=True)[1] / len(labels)

@@ -1,6 +1,6 @@
 r"""C and S: in the limit of infinite data, and counted from the sequences and labels of a sample.
 
-Row s of C is :math:`r_s (P^s - u)` (eq. 5); S = E[c(X)ᵀ c(X)] says how often two tokens stand in one
+Row s of C is :math:`r_s (P^s - u)` (eq. 5); S = E[c(X)ᵀ c(X)] says how often two tokens occur in the same
 sequence, c being the token counts.
 """
 
@@ -77,7 +77,7 @@ def expected_cooccurrence(
         anchors = list(mapping.anchors)
         pairs = _anchor_pairs(mapping, task.n_anchors, held_out)
         S[np.ix_(anchors, anchors)] = [[float(Fraction(int(n), total)) for n in row] for row in pairs]
-        # Every row of pair counts sums to q times how often the combinations hold that anchor.
+        # Every row of pair counts sums to q times the anchor's occurrences in all combinations.
         single = [float(Fraction(int(sum(row)) * m, total * task.n_anchors * n_keys)) for row in pairs]
         S[np.ix_(anchors, keys)] = np.array(single)[:, None]
         S[np.ix_(keys, anchors)] = np.array(single)
@@ -100,7 +100,7 @@ def _anchor_pairs(mapping: Mapping, q: int, held_out: bool) -> npt.NDArray[np.ob
 def token_label_counts(
     sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
 ) -> Int64[IntArray, "{vocab_size} {vocab_size}"]:
-    """Return N, shape (vocab_size, vocab_size): how often token s stood in a sequence with label i.
+    """Return N, shape (vocab_size, vocab_size): how often token s occurs in a sequence with label i.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def matrix_of_counts(counts: npt.NDArray[np.int64], n_sequences: int) -> FloatAr
 
 
 def check_square(vocab_size: int, n_matrices: int) -> None:
-    """Refuse so many matrices at a time, each with an entry for every two tokens, that do not fit."""
+    """Refuse ``n_matrices`` matrices over all pairs of tokens that do not fit into memory together."""
     needed, remedy = 8 * n_matrices * vocab_size**2, "give a smaller vocabulary"
     check_memory("vocab_size", vocab_size, needed, "a matrix of all pairs of tokens", remedy)
 
@@ -160,6 +160,6 @@ def check_square(vocab_size: int, n_matrices: int) -> None:
 def check_sample(
     sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return sequences and labels as arrays, or refuse none at all and foreign tokens."""
+    """Return sequences and labels as arrays, or refuse an empty sample and tokens outside the vocabulary."""
     tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
     return tokens, check_tokens("labels", labels, vocab_size)

@@ -1,4 +1,4 @@
-r"""Label distributions by drawing sequences, for tasks too large to enumerate, and what follows from them.
+r"""Label distributions by drawing sequences, for tasks too large to enumerate, and statistics of them.
 
 Sampling noise makes vectors longer: :math:`E\|\hat p\|^2 = \|p\|^2 + (1 - \|p\|^2)/n`, so that cosines of
 sampled distributions come out too small. ``SampledLabels`` estimates every squared norm by the unbiased
@@ -68,7 +68,7 @@ def sample_label_distribution(
     rng : numpy.random.Generator
         Draws the sequences.
     n_samples : int, optional
-        How many; the standard error falls with its square root.
+        How many; the standard error falls as one over its square root.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class _Draw:
         if role == "anchor":
             mapping = self.task.mapping_of(token)
             return self._labels(mapping, n, token, None) if mapping is not None else np.zeros(0, np.int64)
-        # Combinations are equally frequent, so that a mapping occurs in proportion to how many it has.
+        # Combinations are equally frequent, so that a mapping occurs in proportion to its number of them.
         sizes = [self.task.n_combinations(m, held_out=self.held_out) for m in self.task.mappings]
         shares = np.array([size / sum(sizes) for size in sizes])
         numbers = self.rng.multinomial(n, shares / shares.sum())
@@ -124,9 +124,9 @@ class _Draw:
         return mapping.rule.draw_labels(domain, keys, anchors, self.rng)
 
     def _combinations(self, domain: Domain, mapping: Mapping, n: int, anchor: int | None) -> IntArray:
-        """Draw combinations, shape (n, q), that hold ``anchor``, the more often the more they do."""
+        """Draw combinations, shape (n, q), in proportion to how often they hold ``anchor``, if given."""
         held_out = mapping.held_out if self.held_out else frozenset()
-        # Where most of an anchor's combinations may be held out, rejecting them one by one would not end.
+        # Where most of an anchor's combinations may be held out, rejecting them one by one might not end.
         scarce = 2 * len(held_out) > domain.n_combinations // len(domain.anchors)
         if held_out and (domain.n_combinations <= n or (scarce and domain.is_enumerable)):
             weights = domain.times(Selection(anchor, held_out=held_out))
@@ -141,7 +141,7 @@ class _Draw:
         """Draw combinations as if none were held out."""
         drawn = self.rng.choice(np.array(domain.anchors), size=(n, domain.n_anchors))
         if anchor is not None:
-            # A slot drawn uniformly for the anchor weighs a combination by how often it holds it.
+            # Putting the anchor into a uniform slot weights a combination by how often it holds the anchor.
             drawn[np.arange(n), self.rng.integers(domain.n_anchors, size=n)] = anchor
         return drawn
 
@@ -181,7 +181,7 @@ class LabelMoments:
 class SampledValue:
     """An estimate and its standard error, two arrays of one shape.
 
-    The error of an exact entry is 0; NaN where an estimate from a part of the data is undefined.
+    The error is 0 for an exact entry, and NaN where an estimate from part of the data is undefined.
     """
 
     value: Float64[FloatArray, "*shape"]
@@ -189,9 +189,9 @@ class SampledValue:
 
 
 def jackknife(value: npt.ArrayLike, left_out: Sequence[npt.ArrayLike], least: float = 0) -> SampledValue:
-    """Return a value with the standard error that its values without each block of the data give it.
+    """Return a value with the standard error that follows from its values without each block of the data.
 
-    Where these differ by rounding alone, beside their size or ``least``, the error is 0.
+    Where these differ only by rounding, relative to their size or ``least``, the error is 0.
     """
     without = np.array(left_out, dtype=np.float64)
     squares = ((without - without.mean(axis=0)) ** 2).sum(axis=0)
