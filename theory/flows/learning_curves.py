@@ -225,6 +225,6 @@ def training_size(task: Task) -> int:
 
 def recorded_steps(n_steps: int, growth: float) -> list[int]:
     """Return 0 and steps that grow by a factor, up to ``n_steps``."""
-    number = max(0, math.ceil(math.log(n_steps / FIRST) / math.log(growth))) if n_steps > FIRST else 0
+    number = math.ceil(math.log(n_steps / FIRST) / math.log(growth)) if n_steps > FIRST else 0
     inside = {round(FIRST * growth**k) for k in range(number)}
     return [0, *sorted(s for s in inside if s < n_steps), n_steps]

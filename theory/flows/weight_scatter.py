@@ -42,11 +42,6 @@ _SMALL = 1e-2
 """Below this λT/2 the first term of the expansion of f is exact to 4e-5."""
 
 
-def independent_share(decay: FloatArray) -> FloatArray:
-    """Return f for independent batches; ``decay`` is λt."""
-    return np.asarray(-np.expm1(-2 * decay))
-
-
 def reshuffled_share(half: FloatArray) -> FloatArray:
     """Return f at the end of a reshuffled epoch; ``half`` is λT/2."""
     safe = np.maximum(half, _SMALL)
@@ -98,7 +93,7 @@ class WeightScatter:
 
     def independent(self, time: float, rng: np.random.Generator) -> Matrices:
         """Return a draw after some time, had all batches been drawn independently."""
-        return self._draw(lambda rates: independent_share(rates * time), rng)
+        return self._draw(lambda rates: -np.expm1(-2 * rates * time), rng)
 
     def reshuffled(self, rng: np.random.Generator) -> Matrices:
         """Return a draw at the end of a reshuffled epoch."""

@@ -118,7 +118,7 @@ class RKC(OdeSolver):
             self._h = h * (max(0.1, 0.8 * error ** (-1 / 3)) if np.isfinite(error) else 0.1)
             self._estimate_radius(20)
         growth = 0.8 * max(error, 1e-4) ** (-1 / 3)
-        self._h = h * min(1.0 if rejected else 5.0, max(0.1, growth))
+        self._h = h * min(1.0 if rejected else 5.0, growth)
         self.y_before, self.f_old = self.y, self.f
         # Rounding must not leave a last step of one unit in the last position.
         self.t = self.t_bound if h == self.t_bound - self.t else self.t + h

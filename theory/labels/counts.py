@@ -153,7 +153,7 @@ def count_sample(
     inverse = inverse.reshape(-1)
     left = np.zeros((len(distinct), vocab_size))
     for column in distinct.T:
-        np.add.at(left, (np.arange(len(distinct)), column), 1.0)
+        left[np.arange(len(distinct)), column] += 1
     occurrences = np.bincount(inverse, minlength=len(distinct)).astype(np.float64)
     pairs = inverse * vocab_size + targets.astype(np.int64)
     distributions = np.bincount(pairs, minlength=left.size).reshape(left.shape) / occurrences[:, None]
@@ -211,16 +211,14 @@ def _mean_over_orders(distributions: FloatArray, inverse: IntArray) -> FloatArra
 
 def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:
     """Return each data set's share of every anchor bag, the training set's first."""
-    sizes = [len(train) for train, _ in masses]
     rows = {TRAINING: np.concatenate([train for train, _ in masses])}
     start = 0
-    for mapping, (train, test), size in zip(task.mappings, masses, sizes, strict=True):
+    for mapping, (train, test) in zip(task.mappings, masses, strict=True):
         parts = {mapping.name: train}
         if mapping.held_out:
             parts = {f"{mapping.name} train": train, f"{mapping.name} test": test}
         for name, part in parts.items():
-            row = np.zeros(sum(sizes))
-            row[start : start + size] = part
-            rows[name] = row
-        start += size
+            rows[name] = np.zeros_like(rows[TRAINING])
+            rows[name][start : start + len(part)] = part
+        start += len(train)
     return {name: row / row.sum() for name, row in rows.items()}
