@@ -16,7 +16,7 @@ from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
 """Each measure, and the values it can take."""
 CONSTANT = 1e-12
-"""Cosines that differ by less from their mean are equal but for rounding."""
+"""Cosines that differ from their mean by less than this are equal up to rounding."""
 Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 """NaN where an embedding is zero and has no direction."""
 
@@ -25,8 +25,8 @@ Cosines = Annotated[npt.ArrayLike, Entries(undefined=True)]
 def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     """Return Pearson, Spearman, RMSE and the largest error along the last axis.
 
-    The correlations are NaN where either side is constant to rounding, as the prediction for the memory
-    anchors is, whose P^s are all equal.
+    The correlations are NaN where either side is constant up to rounding, such as the prediction for the
+    memory anchors, which all have the same P^s.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     if np.isinf(p).any() or np.isinf(o).any():
         raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
     error = p - o
-    from scipy.stats import rankdata  # A second of loading, and most commands rank nothing.
+    from scipy.stats import rankdata  # Takes a second, and most commands rank nothing.
 
-    # Cosines that are equal except for rounding shall tie, not be ranked by their last digits.
+    # Cosines that are equal except for rounding should tie, not be ranked by their last digits.
     ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
         "pearson": correlation(p, o),
@@ -64,7 +64,7 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
 
 
 def agreement(predicted: FloatArray, observed: FloatArray, *names: str) -> list[Estimate]:
-    """Return some of the ``MEASURES`` over seeds, of each seed's pairs, shape (n_seeds, n_pairs)."""
+    """Return estimates over seeds of some of the ``MEASURES``; ``observed`` has shape (n_seeds, n_pairs)."""
     each = measures(np.broadcast_to(predicted, observed.shape), observed)
     return [over_seeds(each[name], MEASURES[name]) for name in names]
 

@@ -31,14 +31,14 @@ from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
 
 PREDICTION = "P^s - u"
-"""The prediction on trial, whatever does best on some runs: the drive of eq. 5 and 8, known from the task."""
+"""The prediction that is judged, even where another does better: the drive of eq. 5 and 8."""
 CONDITIONS = Path(__file__).with_name("own_task.toml")
 CRITICAL = 0.5
 """The γ between small and large initial weights (the paper's condition is γ > 1/2)."""
 MOVED = 0.1
-"""How far the cosines must have moved before anything is said of them: a tenth of what separates 0 from 1."""
+"""How far the cosines must have moved before they are judged: a tenth of the distance from 0 to 1."""
 LONGER, MORE_SEEDS, NO_RUN = "train longer", "train more seeds", "no run can decide"
-"""How a reason ends if training can change it, and how it begins if no training can."""
+"""How a reason ends if more training can change the verdict, and how it begins if none can."""
 CONDITIONS_HEADER = ("state", "condition", "mean [95 %]", "needs", "adjusted p", "reason")
 
 
@@ -51,11 +51,11 @@ class Answer:
     settings : tuple of Setting
         All of them, alike in all but γ and seed, small γ first.
     small, control : Setting or None
-        The runs that the verdict is about, and those with large initial weights that they are set against.
+        The runs that the verdict is about, and runs with large initial weights to compare them with.
     finding : Finding
         The conditions of ``own_task.toml`` on these runs.
     verdict : {"holds", "partly", "fails", "undecided", "censored"}
-        On the prediction.
+        The verdict on the prediction.
     why : str
         The reason, in a sentence.
     """
@@ -99,11 +99,11 @@ class Answer:
         return html_table(repr(self), OUTCOMES, [outcome.row() for outcome in self.outcomes])
 
     def judged(self) -> list[Setting]:
-        """Return the settings on which the verdict is made, as far as there are any."""
+        """Return the settings that the verdict is based on, as far as there are any."""
         return [s for s in (self.small, self.control) if s is not None]
 
     def sentence(self) -> str:
-        """Return what a person would quote: how good the prediction is early in training at each γ."""
+        """Return the sentence to quote: how good the prediction is early in training at each γ."""
         first, *rest = self.judged() or self.settings
         if len(first.task.anchors) < 3:
             return _undecidable(first.task)
@@ -114,7 +114,7 @@ class Answer:
             interval = ", 95 %" if found.low is not None else ", so no interval" * (found.n == 1)
             return f"{found.brief} at {early_text(setting)} ({seeds}{interval})"
 
-        # Where there are answers of several tasks or models, a setting's label says which this one is.
+        # Where several tasks or models are answered, the setting's label says which one this is.
         which = first.label.replace(" = ", " ")
         text = f"{which}: {PREDICTION} predicts the anchors' cosines with Pearson {at(first)}"
         return text + "".join(f"; γ {s.init_rate:g}: {at(s)}" for s in rest)
@@ -125,27 +125,27 @@ class Answer:
 
     @staticmethod
     def missing_label(command: str) -> str:
-        """Return what stands before the command."""
+        """Return the words that introduce the command."""
         return f"what is missing{' is there already; include it' * command.startswith(COMPARE)}"
 
     def missing_command(self) -> str:
-        """Return the command that trains what the verdict lacks: the other side, longer runs or more seeds.
+        """Return the command that trains the missing runs: the other side, longer runs or more seeds.
 
-        Empty if it lacks none of these, or if there is no run folder to take the configuration from.
+        Empty if none of these is missing, or if there is no run folder to take the configuration from.
         """
         like, rates = self.settings[-1], [s.init_rate for s in self.judged()]
         if like.runs[0].run_folder is None or self.why.startswith(NO_RUN):
             return ""
         others = [rate for rate, side in ((LARGE, self.control), (SMALL, self.small)) if side is None]
         if self.why.endswith(LONGER):
-            # A control as short as the runs that were too short would not help them.
+            # A control as short as the runs that have to be longer would not help.
             return missing_command(like, rates + others, like.seeds, 2)
         if others:
             return missing_command(like, others, like.seeds)
         if self.why.endswith(MORE_SEEDS):
             first = max(seed for setting in self.judged() for seed in setting.seeds) + 1
             seeds = range(first, first + max(2, len(like.seeds)))  # One seed decides nothing.
-            # Judged by themselves: adding seeds until a verdict appears makes a wrong one more likely.
+            # Judged by themselves, since adding seeds until a verdict appears makes a wrong one more likely.
             return missing_command(like, rates, seeds, apart=True)
         return ""
 
@@ -242,11 +242,11 @@ def _tested(finding: Finding) -> list[tuple[str, Outcome, float]]:
 
 
 def _unfit(setting: Setting) -> str:
-    """Return why there is too little to learn, for a model that reads no order perhaps; empty if there is."""
+    """Return why there is too little to learn, perhaps as the model reads no order; empty if it is enough."""
     task, run = setting.task, setting.runs[0]
     if np.isnan(above_guessing(run, 1.0)):
         return "every label to be learned is the same"
-    if setting.config.model.reads_order or task.n_noise:  # With noise a sample can be fitted by heart.
+    if setting.config.model.reads_order or task.n_noise:  # With noise a sample can be memorised.
         return ""
     ceilings = [c for m in task.mappings if (c := rule_ceiling(task, m)) is not None]
     ceiling = max(ceilings) if ceilings else order_blind_ceiling(task)

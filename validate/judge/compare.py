@@ -58,7 +58,7 @@ class Comparison(tuple[Row, ...]):
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """The verdict on each task and model, as of ``validate.answers``; none of rows without settings."""
+        """The verdict on each task and model, from ``validate.answers``; none for rows without settings."""
         return answers(self.settings) if self.settings else []
 
     def __repr__(self) -> str:
@@ -96,12 +96,12 @@ class Comparison(tuple[Row, ...]):
         return figure
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return plain rows: those of ``Row``, the estimate as mean, low, high and n."""
+        """Return plain rows: the fields of ``Row``, with the estimate as mean, low, high and n."""
         flat = (row.as_dict() for row in self)
         return [{k: v for k, v in row.items() if k != "estimate"} | row["estimate"] for row in flat]
 
     def to_frame(self) -> Any:
-        """Return ``to_records`` as a pandas DataFrame; an ImportError names the extra without pandas."""
+        """Return ``to_records`` as a pandas DataFrame; without pandas an ImportError names the extra."""
         columns = ("setting", "epoch", "group", "anchor", "predictor", "measure", "mean", "low", "high", "n")
         return frame(self.to_records(), columns)
 

@@ -16,7 +16,7 @@ from validate.observe import Observations
 from validate.observe.bounds import Value
 
 LARGE, SMALL = 0.3, 0.8
-"""γ of large and of small initial weights, between which the paper contrasts."""
+"""γ of large and of small initial weights, which the paper contrasts."""
 Sample = Mapping[tuple[str, float], Sequence[Observations]]
 """The runs of each cell, one a seed; a cell is a variant of a study ("" where it has none) and γ."""
 Seed = Mapping[tuple[str, float], Observations]
@@ -65,12 +65,12 @@ GROUPS: dict[str, list[str]] = SETTINGS_DATA["groups"]
 NORMED, FULL_SIZE = (tuple(BY_LABEL[label] for label in GROUPS[name]) for name in ("normed", "full-size"))
 """The Transformers with layer norm, and those on the paper's whole task."""
 MORE = {setup.study: setup for setup in SETTINGS if setup.more}
-"""The settings of studies whose seeds another study continues."""
+"""The settings with a study that another one continues with further seeds, by study."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """The runs that a measure is taken of: a study's at some γ, of some variants; all that it has if empty.
+    """The runs that a measure needs: a study's at some γ, of some variants; all that it has if empty.
 
     ``least_rates`` is how many values of γ there have to be.
     """
@@ -140,17 +140,17 @@ class Condition(Shown):
     threshold : float
         NaN where nothing is judged.
     margin : float or None
-        What is too small an effect to matter: an interval within it says "no relevant effect".
+        An effect within it is too small to matter: an interval within it means "no relevant effect".
     within : tuple of float
         The values that it can take.
     reason : str
         Why threshold and margin are where they are.
     role : {"endpoint", "shown"}
-        A claim's endpoints are judged, the first of them is its primary one; the rest is shown.
+        A claim's endpoints are judged, and the first is the primary one; the rest is shown.
     setting : str
         The label of the setting that it is about.
     step : float
-        The distance of neighbouring values; seeds that agree do not agree any closer.
+        The distance between neighbouring values: seeds that agree may still differ by less than it.
     counted_from : float or None
         Where seeds fall into two groups: the value from which a seed counts, and the mean is their share.
     """
@@ -217,7 +217,7 @@ class Claim(Shown):
     section : str
         Where the paper says so.
     opposing, appendix : bool
-        Whether it is said against the paper, and whether it is of another paper.
+        Whether it is made against the paper, and whether it is about another paper.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The runs that conditions need, found by study: what is kept in the repository, or run folders."""
+"""The runs that conditions need, found by study: kept in the repository, or in run folders."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Evidence:
         self.cells = cache(self.cells)  # type: ignore[method-assign]
 
     def find(self, needs: Needs) -> Sample:
-        """Return a condition's runs by variant and γ, those of each sorted by seed.
+        """Return a condition's runs by variant and γ, each group sorted by seed.
 
-        Of a study that another one continues, the planned looks say which seeds are taken: see ``_look``.
+        For a study that another one continues, the planned looks decide which seeds are taken: see ``_look``.
         """
         found: dict[tuple[str, float], Sequence[Observations]] = {}
         for variant in needs.variants or self.variants_of(needs.study):
@@ -50,16 +50,16 @@ class Evidence:
                 if rate not in cells:
                     raise self.missing(needs.study, variant, f"no run at γ = {rate:g}", rate)
                 found[variant, rate] = cells[rate]
-        if not found:  # Of a folder that holds none of the study's variants.
+        if not found:  # The folder holds none of the study's variants.
             raise self.missing(needs.study, "", "no runs")
         return self._look(needs.study, found) if needs.study in MORE else found
 
     def _look(self, study: str, found: Sample) -> Sample:
         """Return the runs of the seeds of the last planned look, cut to the planned length.
 
-        A seed counts when it has reached that length at large and at small γ: no endpoint is judged before
-        another, and seeds between two looks change nothing. A short run is the beginning of a long one, as
-        the rate is constant.
+        A seed counts once it has reached that length at large and at small γ, so that no endpoint is judged
+        before another; seeds between two looks change nothing. A short run equals the beginning of a long
+        one, since the learning rate is constant.
         """
         setup = MORE[study]
         length = self._defined(setup.more).configs[None].training.epochs
@@ -79,7 +79,7 @@ class Evidence:
         }
 
     def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:
-        """Return the runs of a study's variant by γ, those of each sorted by seed."""
+        """Return the runs of a study's variant by γ, each group sorted by seed."""
         cells: dict[float, list[Observations]] = defaultdict(list)
         for run in sorted(self.runs_of(study, variant), key=lambda run: run.config.seed):
             cells[run.config.init_rate].append(run)
@@ -121,7 +121,7 @@ class Evidence:
         return self._defined(study).configs[variant or None].init_rates
 
     def makeable(self, needs: Needs) -> list[str]:
-        """Return the studies that define runs which a condition needs and nobody has."""
+        """Return the studies that define missing runs that a condition needs."""
         try:
             variants = needs.variants or self._defined(needs.study).variants
             absent = {name: self._absent(name, needs, variants) for name in _continued(needs.study)}
@@ -131,7 +131,7 @@ class Evidence:
         return [name for name, why in absent.items() if any(w - {"diverged"} for w in why.values())]
 
     def absent(self, needs: Needs) -> str:
-        """Return how many seeds of the study a condition goes without, and why; nothing if it has all."""
+        """Return how many of the study's seeds a condition lacks, and why; empty if it lacks none."""
         variants = needs.variants or self.variants_of(needs.study)
         why: dict[int, set[str]] = {}
         seeds: set[int] = set()
@@ -143,7 +143,7 @@ class Evidence:
         return f"{len(why)} of {len(seeds)} seeds missing: {told}" if why else ""
 
     def _absent(self, study: str, needs: Needs, variants: Sequence[str]) -> dict[int, set[str]]:
-        """Return the seeds of runs that a study defines and nobody has, and why these cannot be judged by."""
+        """Return the seeds of missing runs that a study defines, and why they are missing."""
         found = defaultdict[int, set[str]](set)
         for variant in variants:
             config = self._defined(study).configs[variant or None]
@@ -163,7 +163,7 @@ class Evidence:
         return found
 
     def missing(self, study: str, variant: str, what: str, rate: float | None = None) -> MissingRunsError:
-        """Return the error that says what a study's variant lacks, and the command that makes it."""
+        """Return the error that says what a study's variant lacks, and which command makes it."""
         name = f"{study}, {variant}" if variant else study
         if rate is not None and rate not in self._defined(study).configs[variant or None].init_rates:
             return MissingRunsError(f"{name}: {what}, and the study defines none")
@@ -185,7 +185,7 @@ def _continued(study: str) -> tuple[str, ...]:
 
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return the folder of each study that has run folders in some folders; the first that has it counts."""
+    """Return the folder of each study that is in one of some folders, the first where several hold it."""
     found: dict[str, Path] = {}
     for folder in folders:
         names = [path.name for path in sorted(folder.glob("*")) if path.is_dir()]

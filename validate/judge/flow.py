@@ -33,7 +33,7 @@ LEVELS = (0.1, 0.3, 0.5)
 NEAR = 0.05
 """How far the accuracy of a snapshot may be from a level."""
 START = 1000
-"""The seed of the flow's start, which is no run's."""
+"""The seed of the flow's initial weights, which no run has."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
 FLOWS = {"adamw": "AdamW flow", "sgd": "SGD flow"}
 ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
@@ -43,9 +43,9 @@ ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", 
 class Aligned(Record):
     """How one predictor does on all pairs of anchors at one training accuracy, over seeds.
 
-    ``slope`` is that of observed over predicted cosine. ``seconds`` is what the prediction took: the flow's
-    processor time for all levels together, or the wall time of another seed's run up to this level. Of such
-    predictions two have a run in common, so that their mean has no interval.
+    ``slope`` is the slope of observed over predicted cosine. ``seconds`` is the cost of the prediction: the
+    flow's processor time for all levels together, or the wall time of another seed's run up to this level.
+    Predictions by other seeds' runs have runs in common, so their mean has no interval.
     """
 
     level: float
@@ -83,7 +83,7 @@ def flow_cosines(
     """Return the flow's cosines of all anchors at increasing training accuracies, and the seconds they took.
 
     Nothing of a run is used. NaN where an accuracy is not reached within twice the run's epochs. Options are
-    those of ``predicted_embedding``, errors those of ``flow_options``.
+    those of ``predicted_embedding``, errors are as in ``flow_options``.
     """
     began, setting = time.process_time(), flow_options(config)
     found = predicted_embedding(accuracies=accuracies, seed=START, **setting, **options)
@@ -95,7 +95,7 @@ def flow_cosines(
 
 
 def flow_options(config: MemberConfig) -> dict[str, Any]:
-    """Return the arguments of ``predicted_embedding`` for a run's setting; errors as of ``flow_arguments``.
+    """Return the arguments of ``predicted_embedding`` for a run's setting; errors as in ``flow_arguments``.
 
     A task of several rules, which are learned at different times, is refused as well.
     """
@@ -104,12 +104,12 @@ def flow_options(config: MemberConfig) -> dict[str, Any]:
     if len(rules) > 1:
         remedy = "leave out the flow, or use a task with one rule"
         raise InputError("flow", rules, "the task has several rules", remedy)
-    # Without a rule a run's training accuracy is that of all its tables.
+    # Without a rule a run's training accuracy is over all its tables.
     return options | {"max_epochs": 2 * config.training.epochs, "data_set": None if rules else TRAINING}
 
 
 def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
-    """Return each run's snapshot at the ``LEVELS`` to which all of them have one within ``NEAR``.
+    """Return each run's snapshot at each of the ``LEVELS`` where every run has one within ``NEAR``.
 
     A setting without such a level, or one that the flow does not describe, is refused.
     """
@@ -125,7 +125,7 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
 
 
 def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
-    """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` has them for P^s − u."""
+    """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` does for P^s − u."""
     task, name, rows = config.build_task(), FLOWS[config.training.optimizer], []
     for group, tokens in groups_of(task).items():
         places = [task.anchors.index(token) for token in tokens]
@@ -138,7 +138,7 @@ def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list
 def aligned(setting: Setting) -> list[Level]:
     """Compare the flow, P^s − u, a guess and another seed with a setting's runs at equal training accuracy.
 
-    At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are those of
+    At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are as in
     ``snapshots_at_levels``.
     """
     runs, tokens, name = setting.runs, setting.task.anchors, FLOWS[setting.config.training.optimizer]

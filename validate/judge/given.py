@@ -1,8 +1,8 @@
-"""Runs that are given: the claims that they can answer, and the demo's and two corpora's conditions on them.
+"""Runs that a user gives: the claims that they can answer, and the conditions of the demo and of two corpora.
 
-A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they are of its
-kind of model and its task and differ from it in no setting, or in how much was trained alone (``AMOUNTS``):
-then the differences stand beside the verdict. How often a run was observed never matters.
+A claim's thresholds were fixed for the runs of its studies. Given runs stand for a study if they have its
+kind of model and its task and differ from it in no setting, or only in how much was trained (``AMOUNTS``);
+the differences are then shown beside the verdict. How often a run was observed never matters.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class GivenRuns(Evidence):
             reasons = "; ".join(f"no given run stands for {study}" for study in lacking)
             why = reasons or f"needs no runs: anchorflow claims {claim.number}"
         except (InputError, MissingRunsError) as error:
-            # No such study; or a measure that these runs do not allow, as one at a snapshot that they lack.
+            # No such study; or a measure that these runs do not allow, such as one at a missing snapshot.
             why = str(error)
         return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
 

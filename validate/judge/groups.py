@@ -1,4 +1,4 @@
-"""Runs grouped into settings, everything equal but the seed, and the command that trains what these lack."""
+"""Runs grouped into settings, equal in all but the seed, and the command that trains missing runs."""
 
 from __future__ import annotations
 
@@ -167,12 +167,12 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
 
 
 def _brief(value: str) -> str:
-    """Return a value for a label; of a long one, such as a table, the ends and what tells it apart."""
+    """Return a value for a label; of a long one, such as a table, its ends and a digest."""
     return value if len(value) <= _LONGEST else f"{value[:30]} ... {value[-10:]} {digest(value.encode())[:8]}"
 
 
 def _telling(flat: list[dict[str, str]]) -> list[str]:
-    """Return the keys besides γ that differ; of many, a few that still distinguish all settings."""
+    """Return the keys other than γ that differ; of many, a few that still distinguish all settings."""
 
     def distinct(keys: list[str]) -> int:
         return len({tuple(f.get(key) for key in keys) for f in flat})
@@ -200,7 +200,7 @@ def missing_command(
     """Return the command that trains runs at some γ and seeds, ``longer`` times as long as those of ``like``.
 
     They take the configuration of the first run folder of ``like`` and go beside it, or if they are longer or
-    are to be judged ``apart``, into a folder of their own. Where all are there, the command compares them.
+    are to be judged ``apart``, into a folder of their own. If all of them exist, the command compares them.
     """
     source, training = like.runs[0].run_folder, like.config.training
     assert source is not None

@@ -51,7 +51,7 @@ _NAMED: dict[str, Any] = {
 """Snapshots and predictors by the names that claims give them."""
 _OF_A_SIDE = ("what", "measure", "args", "at", "variants", "study", "learned", "draws")
 _OF_ALL = ("study", "studies", "variants", "reason", "learned")
-"""What a claim may say of all its conditions."""
+"""The keys that a claim may give for all its conditions."""
 _OF_A_CLAIM = tuple(field.name for field in fields(Claim) if field.name != "conditions")
 _OF_A_CONDITION = ("minus", "holds", "margin", "range", "step", "counted_from", "over", "settings")
 
@@ -68,7 +68,7 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
     Raises
     ------
     InputError
-        If there is no claim of a number, or two claims have the same.
+        If no claim has one of the numbers, or two claims have the same number.
     """
     claims = [claim for path in sorted(FOLDER.glob("*.toml")) for claim in read_claims(path)]
     names = {"first": "prontoqa", "second": "tinystories", "setting": "language"}
@@ -87,7 +87,7 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
 
 
 def read_claims(path: Path, study: str = "", **names: object) -> tuple[Claim, ...]:
-    """Read claims from a file; ``names`` stand for {name} in it, a study for claims that name no setting."""
+    """Read claims from a file; ``names`` replace {name} in it, ``study`` is for claims without a setting."""
     text = path.read_text(encoding="utf-8")
     for name, value in names.items():
         text = text.replace(f"{{{name}}}", str(value))
@@ -127,7 +127,7 @@ def _check_keys(where: str, data: Mapping[str, Any], known: Sequence[str], neede
 
 
 def _repeated(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a condition's data once for each value of "over", which stands in place of {}."""
+    """Yield a condition's data once for each value of "over", which replaces {}."""
 
     def filled(part: Any, value: Any) -> Any:
         if part == "{}":
@@ -174,7 +174,7 @@ def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:
 
 
 def _threshold(text: str) -> dict[str, Any]:
-    """Return what ">= 0.5" or "within 0.1 of 0" says of a condition."""
+    """Return the relation, threshold and margin that ">= 0.5" or "within 0.1 of 0" stands for."""
     relation, _, numbers = text.partition(" ")
     try:
         *margin, threshold = map(float, numbers.split(" of "))
@@ -209,7 +209,7 @@ def _side(data: Mapping[str, Any]) -> Side:
 
 def _labels_of(names: Sequence[str]) -> list[str]:
     """Return the labels of some settings or groups of settings, the likeliest first."""
-    for name in filter(None, names):  # Claims about corpora of one's own are at no setting.
+    for name in filter(None, names):  # Claims about a user's corpora have no setting.
         if name not in GROUPS and name not in BY_LABEL:
             raise unknown_name("setting", name, (*GROUPS, *BY_LABEL))
     wanted = {label for name in names for label in GROUPS.get(name, (name,))}

@@ -1,6 +1,6 @@
 """A condition after the runs: its values, interval and state.
 
-Values that are known between two ends only have two means, of their low ends and of their high ones. Both are
+Values that are only known to lie between two ends have two means, of the low and of the high ends. Both are
 judged; where they come to different states the condition is censored: longer runs, or evaluations closer
 together, could decide it.
 """
@@ -31,7 +31,7 @@ class MissingRunsError(LookupError):
 
 
 class Decision(NamedTuple):
-    """What a condition comes to by itself, and what an equivalence test adds to that."""
+    """The state of a condition by itself, and how an equivalence test reads it."""
 
     state: State
     p_value: float = math.nan
@@ -47,7 +47,7 @@ class Outcome(Shown):
     claim : Claim
     condition : Condition
     values : tuple of float or Bound
-        One a seed; NaN where it is undefined.
+        One per seed; NaN where it is undefined.
     sides : tuple of tuple
         The values of each side by itself.
     missing : str
@@ -55,10 +55,10 @@ class Outcome(Shown):
     absent : str
         How many of the study's seeds it was measured without, and why.
     sources : dict
-        Where the runs' settings come from: setting → paper, sibling, chosen or user, which is also said
-        where runs disagree.
+        Where the runs' settings come from: setting → paper, sibling, chosen or user; user, too, where
+        runs disagree.
     prior : Prior
-        Of the variance over seeds, from other settings.
+        The prior of the variance over seeds, from other settings.
     """
 
     claim: Claim
@@ -83,13 +83,13 @@ class Outcome(Shown):
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """The ends whose mean is nearest to the threshold, one a defined value."""
+        """The low or the high ends, whichever mean is nearer to the threshold, one per defined value."""
         edge = self.condition.threshold
         return min(self.ends, key=lambda own: (math.isinf(sum(own)), abs(sum(own) - edge * len(own))))
 
     @property
     def variance(self) -> float:
-        """The variance of these by themselves, at least that of rounding to the measure's steps."""
+        """Their variance without the prior, at least the variance of rounding to the measure's steps."""
         return self._variance(self.numbers)
 
     def _variance(self, numbers: Sequence[float]) -> float:
@@ -119,8 +119,8 @@ class Outcome(Shown):
     def estimate(self) -> Estimate:
         """The mean over seeds that have a value, with its interval, cut to what the endpoint can be.
 
-        Values that lie between two ends have the lower end of the interval of their low ends, and the upper
-        end of that of their high ends; it is infinite where an end is.
+        For values that lie between two ends it reaches from the lower end of the low ends' interval to the
+        upper end of the high ends' interval; it is infinite where an end is.
         """
         n = len(self.numbers)
         if not n:
@@ -147,22 +147,22 @@ class Outcome(Shown):
 
     @property
     def side(self) -> str:
-        """Return ≥ or ≤ where the mean is a bound, else nothing."""
+        """The sign ≥, ≤ or ≈ where some values are bounds, else nothing."""
         return side(self.values, self.condition.within)
 
     @property
     def state(self) -> State:
-        """What it comes to by itself."""
+        """Its state by itself."""
         return self.decision.state
 
     @property
     def p_value(self) -> float:
-        """The p-value of what it comes to; NaN if nothing can be decided."""
+        """The p-value of the decision; NaN if nothing can be decided."""
         return self.decision.p_value
 
     @cached_property
     def decision(self) -> Decision:
-        """The state, with its p-value: what low ends and high ends come to, if that is the same."""
+        """The state with its p-value, censored where low ends and high ends come to different states."""
         c = self.condition
         if self.missing or c.role == "shown":
             return Decision("not tested" if self.missing else "shown")
@@ -244,7 +244,7 @@ class Outcome(Shown):
     def row(self) -> list[str]:
         """Return its line in a table of ``OUTCOMES``."""
         c = self.condition
-        # A mean over bounds says little by itself: these are shown, one a seed.
+        # A mean over bounds says little by itself: the bounds are shown, one per seed.
         found = ", ".join(map(str, self.values)) if self.side else self._certain
         return [self.state, c.role, c.setting, c.what, c.asked, self.missing or found, str(len(self.values))]
 

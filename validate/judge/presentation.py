@@ -94,7 +94,7 @@ def by_statement(claims: Sequence[Claimed]) -> dict[str, list[Claimed]]:
 
 
 def lacking_rows(claims: Sequence[Claimed]) -> list[list[str]]:
-    """Return the endpoints for which a row holds only partly: claim, measure, number, threshold, state."""
+    """Return the endpoints that leave a row at "partly": claim, measure, number, threshold, state."""
     found = []
     for own in by_statement(claims).values():
         for claim in own if _joint(own) == "partly" else []:
@@ -116,9 +116,9 @@ def _joint(own: Sequence[Claimed]) -> str:
 
 
 def _where(own: Sequence[Claimed]) -> str:
-    """Return in how many of the main settings with seeds enough for a look some claims hold: "3/6 ~2".
+    """Return in how many of the main settings with enough seeds for a look some claims hold: "3/6 ~2".
 
-    Behind the tilde stands in how many more they hold partly.
+    The number after the tilde counts the further settings where they hold partly.
     """
     tested = [s for s in MAIN if any(s in c["judged"] for c in own)]
     found = [{c["verdicts"].get(s, "holds") for c in own} for s in tested]
@@ -128,7 +128,7 @@ def _where(own: Sequence[Claimed]) -> str:
 
 
 def paragraph(claims: Sequence[Claimed]) -> str:
-    """Return the answer in a few sentences: which of the twelve statements hold, and where judged."""
+    """Return the answer in a few sentences: which of the twelve statements hold, and where it was judged."""
     rows = answer_rows(claims)
     named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
     told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
@@ -166,7 +166,7 @@ def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[
 
 
 def closing_lines(claims: Sequence[Claimed]) -> list[str]:
-    """Return the claims about another paper, the number of each verdict, and of decided primary endpoints."""
+    """Return claims about another paper, the count of each verdict, and that of decided primary endpoints."""
     apart = (c for c in claims if c["appendix"])
     lines = [f"appendix: {c['number']}. {c['statement']} ({c['section']}): {c['verdict']}" for c in apart]
     for label, setup in BY_LABEL.items():
@@ -219,7 +219,7 @@ def measured(condition: Claimed, brief: bool = False) -> list[str]:
     estimate, relation = Estimate(**condition["estimate"]), condition["relation"]
     asked = "" if relation is None else asked_text(relation, condition["threshold"], condition["margin"])
     side = f"{condition['side']} " * bool(condition["side"] and estimate.mean is not None)
-    if estimate.mean is None and condition["met"]:  # Of some seed too little is known for a mean.
+    if estimate.mean is None and condition["met"]:  # Too little is known of some seed for a mean.
         told = f"{condition['met']} of {estimate.n} seeds {asked}"
         return [condition["measure"], asked, told, str(estimate.n)]
     level = "" if brief or estimate.low is estimate.high is None else confidence(condition["level"])

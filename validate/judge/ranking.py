@@ -31,7 +31,7 @@ RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 PAIRS = ("within memory", "within reasoning", "across")
 """The pairs of anchors by the kind of both."""
 ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
-"""The order is right from this Pearson on, as in the verdict; the size with such a slope and RMSE."""
+"""The order is right from this Pearson on, as in the verdict; the size for such a slope and RMSE."""
 AGREEMENT_HEADER = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
 
 
@@ -39,7 +39,7 @@ AGREEMENT_HEADER = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words"
 class Ranked(Record):
     """How well one predictor does over seeds, early and over all pairs of anchors.
 
-    A rival, a guess that knows no label distribution, has no scale: neither skill nor error.
+    A rival, a guess that knows no label distribution, has no scale, and so neither skill nor error.
     """
 
     predictor: str
@@ -55,7 +55,7 @@ class Ranked(Record):
 
 
 def ranking(setting: Setting) -> list[Ranked]:
-    """Return every predictor and rival that says anything of a setting's runs, the best correlation first."""
+    """Return every predictor and rival that applies to a setting's runs, the best correlation first."""
     runs, tokens = setting.runs, setting.task.anchors
     if len(tokens) < 3:
         return []
@@ -186,8 +186,8 @@ class RungDistance(Record):
 def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     """Return the distances between neighbouring rungs, at every snapshot that a setting's runs share.
 
-    Only the Emb-MLP has such a ladder. A step is left out where a run lacks what its rungs need, as a kept
-    run may that was observed by an older version.
+    Only the Emb-MLP has such a ladder. A step is left out where a run lacks what its rungs need, as may
+    a kept run that an older version observed.
     """
     found = []
     for setting in track(settings, "taking error budgets"):

@@ -1,4 +1,4 @@
-"""From one value a seed to a mean, an interval and a p-value.
+"""From one value per seed to a mean, an interval and a p-value.
 
 Means over seeds have the interval of Student's t. For a claim the variance is *moderated*: pulled towards a
 prior that is fitted to the variances of the same measure at other settings (empirical Bayes; Smyth 2004,
@@ -66,7 +66,7 @@ class Estimate(Record):
 
     @property
     def brief(self) -> str:
-        """The same with two decimals."""
+        """The text with two decimals."""
         return _with_interval(self.mean, self.low, self.high, lambda x: f"{x:z.2f}")
 
 
@@ -80,7 +80,7 @@ def over_seeds(
     Parameters
     ----------
     values : sequence of float
-        One a seed.
+        One per seed.
     within : tuple of float, optional
         The values that the measure can take. The interval is cut to them, which costs no coverage: what
         is cut away cannot hold the truth.
@@ -111,9 +111,9 @@ def each_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) ->
 
 
 def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
-    """Return the variance of some values, NaN for one or an infinite one, 0 if they differ by rounding alone.
+    """Return the variance of values, NaN for a single or infinite one, 0 if they differ by rounding alone.
 
-    Equal values of a measure with steps vary by less than a step: its rounding, step/√12, is the least.
+    Equal values of a measure with steps may differ by less than a step: the least is step²/12, of rounding.
     """
     found = np.asarray(values, np.float64)
     if len(found) < 2 or not np.isfinite(found).all():
@@ -121,7 +121,7 @@ def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
     # Bessel's variance; ``ndarray.var`` takes five times as long for a few numbers.
     deviations = found - found.mean()
     rounding = 8 * np.finfo(np.float64).eps * float(np.abs(found).max())
-    equal = float(np.ptp(found)) <= rounding  # their mean may be off by rounding, and so no deviation 0
+    equal = float(np.ptp(found)) <= rounding  # Their mean may be off by rounding.
     variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(found) - 1)
     return max(variance, step**2 / 12)
 
@@ -153,9 +153,9 @@ NO_PRIOR = Prior()
 def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
     """Fit a scaled inverse χ² distribution to the variances of several settings by their log moments.
 
-    Fewer than three settings with two seeds say nothing. A variance of zero counts as a hundred-thousandth
-    of the median. The prior has at most as many degrees of freedom as all settings together, since a few
-    cannot say that all have the same variance.
+    Fewer than three settings with at least two seeds give no prior. A variance of zero counts as a
+    hundred-thousandth of the median. The prior has at most as many degrees of freedom as all settings
+    together, since a few settings cannot show that all have the same variance.
     """
     pairs = [(v, d) for v, d in zip(variances, freedoms, strict=True) if d > 0 and math.isfinite(v)]
     if len(pairs) < 3 or not np.median([v for v, _ in pairs]) > 0:
@@ -188,11 +188,11 @@ class Mean:
             total = freedom + prior.freedom
             variance = (freedom * variance + prior.freedom * prior.variance) / total
             freedom = min(total, prior.most)
-        # The variance of one value is NaN, with a prior too.
+        # The variance of one value is NaN, even with a prior.
         return cls(mean, math.sqrt(variance / n), freedom) if variance > 0 else cls(mean, math.nan, math.nan)
 
     def interval(self, level: float) -> tuple[float, float] | None:
-        """Return the interval that leaves out the truth at most that often; None where there is none."""
+        """Return the interval that misses the truth with at most that probability; None if there is none."""
         half = float(stdtrit(self.freedom, 1 - level / 2)) * self.error
         return None if math.isnan(half) else (self.value - half, self.value + half)
 
@@ -250,7 +250,7 @@ _MOST_DECIMALS = 5
 
 
 def estimate_text(mean: float | None, low: float | None, high: float | None) -> str:
-    """Return a mean and its interval with as many decimals each: three, or more where it is narrow."""
+    """Return a mean and its interval with equally many decimals: three, or more for a narrow interval."""
     finite_ends = [end for end in (low, high) if end is not None and math.isfinite(end)]
     width = math.inf if mean is None or not finite_ends else max(*finite_ends, mean) - min(*finite_ends, mean)
     decimals = max(3, 1 - math.floor(math.log10(width))) if 0 < width < math.inf else math.inf

@@ -46,7 +46,7 @@ class Finding(Shown):
         return [o for o in self.outcomes if o.condition.setting == setting and o.condition.role == "endpoint"]
 
     def adjusted(self, setting: str) -> list[tuple[Outcome, float]]:
-        """Return the endpoints with p-values adjusted for their number (Holm); 1 where none is decided."""
+        """Return the endpoints with p-values adjusted for their number (Holm); 1 where it is undefined."""
         asked = self.endpoints(setting)
         p_values = holm([1.0 if math.isnan(o.p_value) else o.p_value for o in asked])
         return list(zip(asked, p_values, strict=True))
@@ -58,7 +58,7 @@ class Finding(Shown):
             return "not tested"
         if states == {"holds"}:
             return "holds"
-        # One computed number, of p = 0, is sure without a look.
+        # A single computed number has p = 0 and is sure without a look.
         sure = {o.state for o, p in self.adjusted(setting) if p == 0 or (o.level is not None and p < o.level)}
         if sure & {"holds", "fails"}:
             return "partly" if "holds" in sure else "fails"
@@ -71,7 +71,7 @@ class Finding(Shown):
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The settings with seeds enough for a look; without any, those that were tested at all."""
+        """The settings with enough seeds for a look; if there is none, all that were tested."""
         tested = [s for s in self.settings if self.verdict_at(s) != "not tested"]
         looked = [s for s in tested if any(o.level is not None for o in self.endpoints(s))]
         return tuple(looked or tested)
@@ -103,7 +103,7 @@ def judge_claims(
     find : callable
         Finds the runs that a side needs, or raises ``MissingRunsError``.
     absent : callable, optional
-        From those needs to the seeds that were not found, in words; empty if all were.
+        From such needs to the seeds that were not found, in words; empty if all were.
     """
     return [judge_claim(claim, find, absent) for claim in track(list(claims), "judging claims")]
 
@@ -144,7 +144,7 @@ def _measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[N
 
 
 def _kind(outcome: Outcome) -> tuple[object, ...]:
-    """Return what variances over seeds have to share to be pooled: the measure, and γ of each side."""
+    """Return the key by which variances over seeds are pooled: the measure, and γ of each side."""
     c = outcome.condition
     return c.what, *((side.what, side.needs and side.needs.init_rates) for side in c.sides)
 

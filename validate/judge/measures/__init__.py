@@ -1,4 +1,4 @@
-"""Measures: from a run, a seed's runs or a draw to one number. Claims name them; the file does not matter."""
+"""Measures: from a run, a seed's runs or a draw to one number. Claims name the measure, not the file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from theory.errors import unknown_name
 
 KINDS = ("run", "seed", "runs", "draw")
-"""What a measure is taken of, as its first parameter is called: a run, a seed's runs by cell, the runs of all
-seeds, a number of a random draw. A measure without a positional parameter is one computed number."""
+"""The kinds of measure, by the name of the first parameter: of a run, of a seed's runs by cell, of the runs
+of all seeds, or of a random draw's number. A measure without a positional parameter is a computed number."""
 
 
 def measure_of(name: str) -> tuple[str, Callable[..., Any]]:
-    """Return what a measure is taken of, empty for one computed number, and the measure."""
+    """Return the kind of a measure, empty for one computed number, and the measure."""
     found = _all()
     if name not in found:
         raise unknown_name("measure", name, found)

@@ -24,7 +24,7 @@ def lemma1_share(run: Observations, epsilon: float, when: When = early_epoch) ->
 
 
 def lemma1_excess(run: Observations, epsilon: float) -> float:
-    """Return that share at initialisation minus what the theory gives for these weights."""
+    """Return that share at initialisation minus the theory's prediction for these weights."""
     return lemma1_share(run, epsilon, first_epoch) - predicted_average_share(run.config, epsilon)
 
 
@@ -59,7 +59,7 @@ def theorem2_selectivity() -> float:
 
 
 def _last_rows(run: Observations, scramble: bool) -> FloatArray:
-    """Return the early mean logits of each key position but the last, or of another in its place."""
+    """Return the early mean logits for each key position but the last, or for another in its place."""
     rows = run.at("last_logits", early_epoch(run))
     return (rows[scrambled(len(rows))] if scramble else rows)[:-1]
 
@@ -84,7 +84,7 @@ def gentle_share(run: Observations, *, scramble: bool = False) -> float:
 def key_mass(run: Observations, when: When = early_epoch) -> Value:
     """Return the attention of the last position to the key alone, on reasoning sequences, over key positions.
 
-    A bound where only the mean over all sequences was observed, equally many of each mapping.
+    A bound where only the mean over all sequences was observed, with equally many of each mapping.
     """
     if "key_attention" in run.arrays:
         return float(run.at("key_attention", when(run)).mean())

@@ -1,4 +1,4 @@
-"""Measures of the theory alone: no run is needed, each "seed" is a draw of random numbers."""
+"""Measures of the theory alone: no run is needed, and each "seed" is a random draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALES = (0.05, 0.1, 0.2)
 MASS = 1e-3
 WIDTHS = (400, 800, 1600)
 NUMBERS = (4, 8, 16, 32)
-"""q, the anchors of a sequence, where a power of it is fitted."""
+"""The values of q, the number of anchors in a sequence, over which a power of q is fitted."""
 
 
 # --- Proposition 1 --------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def weights(gamma: float, draw: int) -> theory.EmbMLPParameters:
 
 
 def leading_error(parameters: theory.EmbMLPParameters, *, scramble: bool = False) -> float:
-    """Return the relative error of eq. 5, or with each token's labels another's, against W_emb's gradient."""
+    """Return the relative error of eq. 5 against W_emb's gradient; ``scramble`` permutes the labels."""
     exact = population_field(population(), theory.TANH)(parameters.matrices).W_emb
     C = population().token_label_matrix()
     leading = theory.frozen_direction(C[scrambled(len(C))] if scramble else C, parameters)
@@ -77,7 +77,7 @@ def bounded_task(width: int, q: int, *, skewed: bool = False) -> theory.Task:
 def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = True) -> float:
     """Return the largest difference of inner products over the bound of (13), its constant left out.
 
-    Both sides have noise of the initial weights' size. Without ``shape`` Theorem 1's is its noise alone.
+    Both sides have noise of the initial weights' size. Without ``shape`` Theorem 1's side is noise alone.
     """
     normal, exact = _sides(width, q)
     normal = normal * shape
@@ -88,7 +88,7 @@ def bound_ratio(width: int, q: int, gamma: float, draw: int, *, shape: bool = Tr
 
 @lru_cache(maxsize=16)
 def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
-    """Return the anchors' embeddings as Theorem 1 has them and as they are, both with C1 = 1."""
+    """Return the anchors' embeddings as Theorem 1 gives them and exactly, both with C1 = 1."""
     task = bounded_task(width, q)
     anchors = task.reasoning_anchors
     rate = task.length / theory.token_ratio(task, anchors[0])
@@ -97,7 +97,7 @@ def _sides(width: int, q: int) -> tuple[FloatArray, FloatArray]:
 
 
 def ratio_exponent_in_width(draw: int, gamma: float, *, shape: bool = True) -> float:
-    """Return the power of d_m with which that ratio changes, at four anchors in a sequence."""
+    """Return the power of d_m with which ``bound_ratio`` changes, at four anchors in a sequence."""
     return theory.fit_exponent(
         WIDTHS, [bound_ratio(width, 4, gamma, draw, shape=shape) for width in WIDTHS]
     ).value

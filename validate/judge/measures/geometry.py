@@ -1,4 +1,4 @@
-"""Measures of how embeddings lie to each other: order, alikeness, the plane of two components, ranks."""
+"""Measures of how embeddings are arranged: order, similarity, the plane of two components, ranks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from validate.predict.predictors import ALL, Tokens, uniform_cosines
 
 When = Callable[[Observations], int]
 NO_FALL = 1 / 64
-"""A share of the predicted fall below which there is none; a rise with distance counts as none as well."""
+"""The share of the predicted fall below which a fall counts as none, as does a rise with distance."""
 MATRICES: tuple[str, ...] = (
     "W_E",
     "W_pos",
@@ -31,7 +31,7 @@ MATRICES: tuple[str, ...] = (
 
 
 def chosen(run: Observations, tokens: Tokens | str) -> Tokens:
-    """Return tokens of a run's task: those given, or those of a name that claims give them."""
+    """Return tokens of a run's task: those given, or those with a name that claims use."""
     if not isinstance(tokens, str):
         return tokens
     named: dict[str, Tokens] = {
@@ -79,7 +79,7 @@ def share_of_fall(run: Observations) -> float:
 
 
 def fall_mismatch(run: Observations) -> Value:
-    """Return |log2| of that multiple early: 0 for the predicted fall; for next to none, a lower bound."""
+    """Return |log2| of that multiple: 0 for the predicted fall, a lower bound for next to no fall."""
     share = share_of_fall(run)
     return abs(math.log2(share)) if share > NO_FALL else Bound(low=-math.log2(NO_FALL))
 
@@ -87,7 +87,7 @@ def fall_mismatch(run: Observations) -> Value:
 def mean_cosine(
     run: Observations, tokens: Tokens | str, when: When = early_epoch, *, size: bool = False
 ) -> float:
-    """Return the mean cosine over the pairs of some anchors, or the mean ``size`` of the cosine, |cos|."""
+    """Return the mean cosine over the pairs of some anchors, or with ``size`` the mean |cosine|."""
     cosines = cosine_pairs(run, tokens, when)
     return float((np.abs(cosines) if size else cosines).mean())
 
@@ -114,7 +114,7 @@ def plane_order(run: Observations, group: str, when: When = early_epoch) -> floa
 
 
 def plane_distances(run: Observations, group: str) -> FloatArray:
-    """Return every pair's early distance in a plane: the anchors' own, and for keys that of all tokens."""
+    """Return every pair's early distance in the anchors' own plane, for keys in the plane of all tokens."""
     if group == "keys":
         return _pair_distances(run.at("pca", early_epoch(run))[-len(run.task.keys) :, :2])
     return _pair_distances(run.at("pca_anchors", early_epoch(run))[:, :2])

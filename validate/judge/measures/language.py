@@ -1,4 +1,4 @@
-"""What a language model's run says of two corpora: their losses, and the cosines of their words.
+"""Measures of a language model's run on two corpora: their losses, and the cosines of their words.
 
 The first corpus of a task is the one that is expected to be learned first (PrOntoQA), the second the other
 (TinyStories).
@@ -17,13 +17,13 @@ from validate.observe import Observations
 from validate.observe.times import curve
 
 KNOWN = ("nothing", "frequencies", "pairs")
-"""What is taken from a loss: nothing, the entropy of a token, that of a token given the one before."""
+"""The entropy that is subtracted from a loss: none, a token's, or a token's given the one before."""
 PRINTED_STEPS = 4950, 5050
-"""Around step 5000, where the paper takes the cosines of Figs. 7 and 14: an epoch may end beside it."""
+"""Around step 5000, where the paper takes the cosines of Figs. 7 and 14; an epoch may end beside it."""
 
 
 def two_corpora(run: Observations) -> tuple[str, str]:
-    """Return the names of a run's first two corpora; a run that has none, or one, is refused."""
+    """Return the names of a run's first two corpora; a run with fewer is refused."""
     task = run.config.task
     if not isinstance(task, LanguageTask) or len(task.corpora) < 2:
         remedy = "name runs of: anchorflow corpus train FILE FILE"
@@ -66,7 +66,7 @@ def compared_epoch(run: Observations) -> int | None:
 
 
 def early_epoch(run: Observations) -> int:
-    """Return that snapshot, or the last one: what figures show, where measures are undefined without it."""
+    """Return that snapshot, or else the last one: figures show it, while measures are undefined."""
     compared = compared_epoch(run)
     return run.epochs[-1] if compared is None else compared
 

@@ -85,13 +85,13 @@ def highest_accuracy(run: Observations, part: str = "rsn_test") -> float:
 
 
 def best_test_accuracy(run: Observations) -> Value:
-    """Return that of the test set; a lower bound as long as the reasoning training set is not fitted."""
+    """Return the highest test accuracy; a lower bound as long as the reasoning training set is not fitted."""
     best = highest_accuracy(run)
     return best if is_fitted(run, "rsn_train") else between(best, 1.0)
 
 
 def above_guessing(run: Observations, accuracy: float | None = None) -> float:
-    """Return a training accuracy, by default the best, from guessing its set's commonest label (0) to 1."""
+    """Return a training accuracy, by default the best, scaled so that guessing the commonest label is 0."""
     task, part = run.task, learned_part(run)
     if accuracy is None:
         accuracy = float(np.nanmax(curve(run, "accuracy", part)[1]))
@@ -107,7 +107,7 @@ def matched_test_accuracy(run: Observations) -> float:
 
 
 def least_matched_rise(seed: Seed) -> float:
-    """Return by how much it is higher at γ = 0.8 than at 0.3 at least, if accuracies only rise in between."""
+    """Return the least rise of this from γ = 0.3 to 0.8, if accuracies only rise between evaluations."""
     by = {}
     for (_, rate), run in seed.items():
         time = fitted_time(run, "rsn_train")
@@ -122,7 +122,7 @@ def least_matched_rise(seed: Seed) -> float:
 def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -> Value:
     """Return by how much one loss exceeds another over a run, or at ``first``, as a share of ln N_Z.
 
-    A loss that overflowed is at least as high as any that was seen: a bound, and NaN where both did.
+    A loss that overflowed is at least as high as any that was seen: a bound, or NaN where both overflowed.
     """
     losses = np.stack([curve(run, "loss", part)[1] for part in (slow, fast)])[:, : 1 if first else None]
     finite = np.isfinite(losses)
@@ -190,7 +190,7 @@ def gain(seed: Seed, of: str = "learned_bias", absolute: bool = False, **args: A
 def least_gain(
     seed: Seed, of: str = "learned_bias", absolute: bool = False, learned: bool = True, **args: Any
 ) -> float:
-    """Return the least of these over a seed's variants, NaN left out: those that learned, or all of them."""
+    """Return the least gain over a seed's variants, those that learned or all of them, leaving NaN out."""
     names = learned_variants(seed) if learned else {name for name, _ in seed}
     variants = ({key: run for key, run in seed.items() if key[0] == name} for name in names)
     found = (gain(variant, of, absolute, **args) for variant in variants)
@@ -204,7 +204,7 @@ def learned_variants(seed: Seed) -> list[str]:
 
 
 def learned_count(seed: Seed) -> float:
-    """Return how many variants these are."""
+    """Return how many variants learned."""
     return float(len(learned_variants(seed)))
 
 
@@ -231,7 +231,7 @@ def spike(run: Observations) -> Value:
 
 
 def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
-    """Return the greatest spike, over γ, ``below`` the middle (0.5) or the top (1) of the rates that learned.
+    """Return the greatest spike over γ, ``below`` the middle (0.5) or the top (1) of the rates that learned.
 
     NaN for fewer than two such rates.
     """

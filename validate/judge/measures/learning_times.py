@@ -1,6 +1,6 @@
-"""When each thing is learned: what theory predicted, kept, against the runs; and what simpler guesses reach.
+"""When each thing is learned: the theory's kept predictions, and simpler guesses, against the runs.
 
-The protocol, written before any prediction was compared: docs/theory/learning_times.md. Claim 39 judges it.
+The protocol was written before any prediction was compared: docs/theory/learning_times.md. Claim 39 uses it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = {"mem": "memory", "rsn_train": "reasoning train", "rsn_test": "reasoning
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A prediction that is kept, with its setting; without ``scatter`` its curves are the mean course's."""
+    """A kept prediction and its setting; without ``scatter`` its curves follow the mean course."""
 
     optimizer: str
     rate: float
@@ -41,7 +41,7 @@ class Kept:
 
 @cache
 def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
-    """Read what is kept; of each setting, the prediction with scatter stands before the mean course."""
+    """Read the kept predictions; for each setting, the one with scatter comes before the mean course."""
     found = []
     for entry in json.loads(file.read_text(encoding="utf-8")):
         accuracy, loss = (
@@ -88,20 +88,20 @@ def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
         time, predicted = fitted_time(run, part), kept.curves.half_time(name)
         steps = math.inf if isinstance(time, Bound) else time / training.learning_rate
         predicted = predicted if predicted <= end else math.inf
-        # What is right before training counts with the first step.
+        # A data set that is fitted before training counts as fitted at the first step.
         logs = (float(np.log2(max(value, 1.0))) for value in (steps, predicted, end))
         found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
     return found
 
 
 def one_sided(times: Sequence[Time]) -> float:
-    """Return the share of data sets that one of run and prediction fits by the end and the other does not."""
+    """Return the share of data sets that only one of run and prediction fits by the end."""
     apart = [math.isinf(t.observed) != math.isinf(t.predicted) for t in times]
     return float(np.mean(apart)) if times else math.nan
 
 
 def explained(times: Sequence[Time]) -> float:
-    """Return R² of the predicted log times; NaN with fewer than three that a run has."""
+    """Return R² of the predicted log times where the run has one; NaN with fewer than three."""
     seen = [t for t in times if math.isfinite(t.observed)]
     return r_squared([t.observed for t in seen], [min(t.predicted, t.end) for t in seen])
 
@@ -126,7 +126,7 @@ class Guess:
         for own, (unit, time) in enumerate(zip(units, seen, strict=True)):
             others = [i for i, t in enumerate(seen) if t.setting != time.setting]
             values = (observed + units)[others]
-            # Least norm would pull what the others do not fix to 0; it is pulled to their mean instead.
+            # Least norm sets undetermined terms to 0, which is the mean once the mean is taken out.
             mean = float(values.mean()) if others else math.nan
             fitted = np.linalg.lstsq(terms[others], values - mean, rcond=None)[0] if others else terms[own]
             guesses.append(mean + float(terms[own] @ fitted) - unit)
@@ -138,7 +138,7 @@ GUESSES = (
     Guess(lambda t: {f"{t.part} {t.optimizer}": 1.0}, in_rates=True),
     Guess(lambda t: {f"{t.part} {t.optimizer}": 1.0, "γ": t.init_rate, "rate": math.log2(t.rate)}),
 )
-"""What the prediction has to beat: the mean of the data set, time ∝ 1/rate, regression on γ and log rate."""
+"""The guesses to be beaten: the data set's mean, time ∝ 1/rate, regression on γ and log rate."""
 
 
 def best_guess(times: Sequence[Time]) -> float:
@@ -164,7 +164,7 @@ def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
     for own, other in zip(seen, [*seen[1:], *seen[:1]], strict=True):
         both = [k for k, time in own.items() if math.isfinite(time) and math.isfinite(other.get(k, math.inf))]
         found.append(r_squared([own[k] for k in both], [other[k] for k in both]))
-    # One seed is its own next one, and two are one pair.
+    # One seed would be its own next one, and two are only one pair.
     return found if len(runs) > 2 else [math.nan] * len(runs)
 
 

@@ -1,7 +1,8 @@
-"""Measures of how well the anchors' cosines are predicted, by themselves and against simpler guesses.
+"""Measures of how well the anchors' cosines are predicted, absolutely and against simpler guesses.
 
-A guess knows no label distribution and has no scale of its own, so that against it both sides are scaled to
-fit. One that is the same for all pairs, as one distribution P̄ for every token, has no shape.
+A guess knows no label distribution and has no scale of its own, so prediction and guess are both scaled to
+fit before they are compared. A guess that is the same for all pairs, such as one distribution P̄ for every
+token, has no shape.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_un
 
 
 def _within_mappings(task: Task, tokens: Tokens, *, by_distance: bool) -> FloatArray:
-    """Return 0 for a pair across mappings; in one 1, or by distance 1 − |i − j|/n in a rule's n anchors."""
+    """Return 0 for pairs across mappings, else 1, or ``by_distance`` in a rule's n anchors 1 − |i − j|/n."""
     near = np.zeros(len(tokens) * (len(tokens) - 1) // 2)
     for mapping in task.mappings:
         span = max(mapping.anchors) - min(mapping.anchors) + 1
@@ -49,10 +50,10 @@ RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
 
 
 def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
-    """Return the share of a rival's squared error that a prediction avoids, both with their best line.
+    """Return the share of a rival's squared error that a prediction avoids, each with its best line.
 
-    1 − (1 − r²)/(1 − r²_rival). A rival that is the same for all pairs explains nothing; NaN where the
-    prediction or the observation is.
+    1 − (1 − r²)/(1 − r²_rival). A rival that is the same for all pairs explains nothing; where the
+    prediction or the observation is, the result is NaN.
     """
     correlations = pearson(predicted, observed), pearson(rival, observed)
     # A prediction that falls where the observation rises explains nothing, though its mirror image would.
@@ -84,8 +85,8 @@ def skill(
 ) -> float:
     """Return the share of a squared error over the pairs of some anchors that a prediction avoids.
 
-    ``over`` says whose error: of "zeros", orthogonal anchors; of the observed "mean"; or with both sides
-    scaled to fit (``avoided``), of a rival, of the "best" of all rivals, or of another prediction.
+    ``over`` says whose error: of "zeros" (orthogonal anchors), of the observed "mean", or with both sides
+    scaled to fit (``avoided``) of a rival, of the "best" of all rivals, or of another prediction.
     """
     predicted, observed = _both(run, predict, tokens, when)
     if over == "zeros":
@@ -140,7 +141,7 @@ def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> 
 def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[float]:
     """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
 
-    NaN for a run that learned nothing, and for fewer than three seeds: two are one pair of matrices.
+    NaN for a run that learned nothing, and for fewer than three seeds, since two are only one pair.
     """
     alone = [run for (run,) in runs]
     task, tokens = alone[0].task, alone[0].task.reasoning_anchors
@@ -159,12 +160,12 @@ def plane_skill(run: Observations, group: str) -> float:
 
 # --- interventions: one seed's intervened run beside its plain one --------------------------------------
 # They look at the reasoning anchors alone: over all anchors the contrast of the two kinds, which no
-# intervention touches, would decide a correlation. "Early" asks for reasoning accuracy, which an intervention
-# may take away: time is taken from the plain run, and the last snapshot up to it is used.
+# intervention touches, would dominate a correlation. "Early" is defined by reasoning accuracy, which an
+# intervention may take away, so the plain run sets the time, and the last snapshot up to it is used.
 
 
 def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predict, str, When]:
-    """Return a variant's run, a prediction of it, of what and when.
+    """Return a variant's run, a prediction of it, the predicted tokens and the time.
 
     The prediction is the plain run's early cosines for empty ``labels``, else P^s − u of a variant's labels.
     """
@@ -179,7 +180,7 @@ def _matched(seed: Seed, variant: str, labels: str) -> tuple[Observations, Predi
 
 
 def intervened_correlation(seed: Seed, variant: str, labels: str = "") -> float:
-    """Return Pearson's correlation of a variant's cosines with the plain run's or some labels' P^s − u."""
+    """Return Pearson's correlation of a variant's cosines with the plain run's or P^s − u of ``labels``."""
     return correlation(*_matched(seed, variant, labels))
 
 

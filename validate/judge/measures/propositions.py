@@ -1,4 +1,4 @@
-"""Drives of the one-layer Transformer against its gradient (Propositions 2 and 3), and of Im et al."""
+"""Drives of the one-layer Transformer against its gradient (Propositions 2 and 3), and terms of Im et al."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASK = theory.Task(
 
 @lru_cache(maxsize=1)
 def _population() -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Return every sequence with its label distribution, that of a memory sequence uniform on the keys."""
+    """Return every sequence with its label distribution, uniform on the keys for memory sequences."""
     found = theory.enumerate_population(TASK)
     tables = theory.draw_tables(TASK, np.random.default_rng(0))
     targets = np.eye(TASK.vocab_size)[theory.labels_of(TASK, found, tables)]
@@ -81,7 +81,7 @@ TRAINED = Path(__file__).resolve().parents[2] / "kept" / "associations.json"
 
 @cache
 def trained() -> dict[str, Any]:
-    """Return what was kept: sizes, rate, steps, and under "seeds" the cosines of each draw."""
+    """Return the kept data: sizes, rate, steps, and under "seeds" the cosines of each draw."""
     found: dict[str, Any] = json.loads(TRAINED.read_text(encoding="utf-8"))
     return found
 
