@@ -209,7 +209,7 @@ def _judge(
     if small is None:
         return "undecided", f"there are no runs with small initial weights (γ > {CRITICAL:g})"
     for setting in (small, control) if control else (small,):
-        rate, share = f"γ = {setting.init_rate:g}", min(map(above_guessing, setting.runs))
+        rate, share = f"γ = {setting.init_rate:g}", np.min([*map(above_guessing, setting.runs)])
         if not share >= HALF:
             if reason := _unfit(setting):
                 return "undecided", f"{NO_RUN}: {reason}"

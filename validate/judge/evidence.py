@@ -87,20 +87,20 @@ class Evidence:
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
-        found: list[Observations] = []
-        for name in _continued(study):
-            with suppress(MissingRunsError):
-                found += self._stored(name, variant)
-        return found or self._stored(study, variant)
+        found = [run for name in _continued(study) for run in self._stored(name, variant)]
+        if not found:
+            given = self.folder is None and study not in self.places
+            raise self.missing(study, variant, "no runs among those given" if given else "no runs")
+        return found
 
     def _stored(self, study: str, variant: str) -> Sequence[Observations]:
         root = self.places.get(study)
         if root is None and self.folder is None:
-            raise self.missing(study, variant, "no runs among those given")
+            return []
         try:
             found = kept(study, variant or None, root=root, folder=self.folder or KEPT)
         except NoRunsError:
-            raise self.missing(study, variant, "no runs") from None
+            return []
         config = None if root is None else self._defined(study).configs.get(variant or None)
         for run in found if root is not None else ():
             if config is None or differing_keys(keys_of(run.config), keys_of(config.members()[0])):

@@ -165,7 +165,7 @@ def fit_prior(variances: Sequence[float], freedoms: Sequence[int]) -> Prior:
     logs = np.log(v) - digamma(d / 2) + np.log(d / 2)
     excess = float(logs.var(ddof=1) - polygamma(1, d / 2).mean())
     half, most = math.inf, float(d.sum())
-    if excess > 0:  # The trigamma function falls from ∞ to 0.
+    if excess > 1e-8:  # The trigamma function falls from ∞ to 0, and reaches 2e-9 at the upper end.
         half = math.exp(brentq(lambda x: float(polygamma(1, math.exp(x))) - excess, -20, 20))
     shift = digamma(half) - math.log(half) if math.isfinite(half) else 0.0
     return Prior(float(np.exp(logs.mean() + shift)), min(2 * half, most), most)

@@ -138,7 +138,7 @@ def _measure(claim: Claim, condition: Condition, find: Find, absent: Callable[[N
     for run in (run for sample in samples for runs in sample.values() for run in runs):
         for name, source in run.provenance.get("sources", {}).items():
             sources[name] = source if sources.get(name, source) == source else "user"
-    values = tuple(tuple(side.values()) for side in sides)
+    values = tuple(tuple(side[seed] for seed in by_seed) for side in sides)
     told = "; ".join(filter(None, map(absent, condition.needs)))
     return Outcome(claim, condition, tuple(by_seed.values()), values, absent=told, sources=sources)
 

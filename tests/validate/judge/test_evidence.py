@@ -97,11 +97,12 @@ class Stored(Evidence):
     """Evidence of which the runs are given by study, in place of files."""
 
     runs: dict[str, list[Observations]] = field(default_factory=dict)
+    foreign: tuple[str, ...] = ()
 
     def _stored(self, study, variant):
-        if study not in self.runs:
-            raise self.missing(study, variant, "no runs")
-        return self.runs[study]
+        if study in self.foreign:
+            raise self.missing(study, variant, "another configuration")
+        return self.runs.get(study, [])
 
 
 def test_what_is_missing_is_told_by_rate_and_by_seed():
@@ -132,6 +133,8 @@ def test_a_study_that_is_continued_has_the_runs_of_both():
     assert Stored(runs=stored).runs_of(study, "") == stored[study] + stored[setup.more]
     for name, own in stored.items():
         assert Stored(runs={name: own}).runs_of(study, "") == own
+        with pytest.raises(MissingRunsError, match="another configuration"):
+            Stored(runs=stored, foreign=(name,)).runs_of(study, "")
     with pytest.raises(MissingRunsError, match="no runs"):
         Stored().runs_of(study, "")
 

@@ -29,6 +29,9 @@ def test_a_claim_says_what_is_judged_and_why(claim):
     endpoints = [c for c in claim.conditions if c.role == "endpoint"]
     assert endpoints
     assert {c.setting for c in claim.conditions} == {c.setting for c in endpoints}
+    # Variances are pooled, and rows are read, by these.
+    labels = [(c.setting, c.what, c.contrast, *(n.init_rates for n in c.needs)) for c in claim.conditions]
+    assert len(labels) == len(set(labels))
     for condition in endpoints:
         assert condition.reason, condition.what
         assert math.isfinite(condition.threshold), condition.what
