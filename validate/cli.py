@@ -27,13 +27,13 @@ example: anchorflow demo --out runs/demo
 
 Exit code: 0 success, 1 a verdict fails, 2 bad input or an output that cannot be
 written, 3 a process was killed and its run can be continued, 128 + n stopped by
-signal n, so 130 with Ctrl-C (nothing is lost)."""
+signal n, 130 for Ctrl-C (nothing is lost)."""
 
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
-    """Run a command, after calling ``begin`` when all that it needs is imported; return its exit code."""
+    """Run a command and return its exit code; ``begin`` is called once all that it needs is imported."""
     if arguments is None:
-        # Figures go to files alone; matplotlib would refuse to be imported under a backend it does not know.
+        # Figures only go to files, and matplotlib cannot be imported under a backend that it does not know.
         os.environ["MPLBACKEND"] = "agg"
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError, IntegrationError) as error:
-        # ``compare`` has no such option.
+        # ``compare`` has no --max-gradients.
         more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
         say(f"anchorflow: {str(error).replace('allow more by max_gradients', more)}")
         return 2
@@ -62,13 +62,13 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
 
 
 def _hint(words: list[str], stop: BaseException) -> str:
-    """Return how to continue what a command, or an action of ``corpus``, has not finished."""
+    """Return how to continue the unfinished work of a command, or of an action of ``corpus``."""
     action = words[1:2] if words[:1] == ["corpus"] else words[:1]
     if action in (["train"], ["demo"]):
         if NOT_BEGUN in getattr(stop, "__notes__", ()):
             return f" {NOT_BEGUN}; nothing to resume: give the same command again"
         how = ", --resume in place of --overwrite" if "--overwrite" in words else " and --resume"
-        return f"; runs that were begun have a checkpoint: continue them with the same command{how}"
+        return f"; runs that had begun have a checkpoint: continue them with the same command{how}"
     again = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
     is_sweep = words[:1] == ["sweep"] and words[1:2] != ["show"]
     return again if is_sweep or "--run" in words else ""

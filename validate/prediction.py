@@ -36,7 +36,7 @@ from validate.predict.statistics import (
 from validate.terminal.progress import track
 
 MOST_ENTRIES = 10_000_000
-"""Label probabilities of anchors that a prediction holds, draws and writes as text."""
+"""The most label probabilities of anchors that a prediction holds, draws and writes as text."""
 _BYTES_AN_ENTRY = 100
 FILES, FOLDERS = ("prediction.json", "task.toml"), ("figures/prediction",)
 """What ``Prediction.write`` writes into a folder."""
@@ -53,7 +53,7 @@ class Prediction(Shown):
     ----------
     task : Task
     statistics : Statistics
-        Counted, or estimated from samples where labels are too many.
+        Counted, or estimated from samples if there are too many labels to count.
     """
 
     task: Task
@@ -64,7 +64,7 @@ class Prediction(Shown):
     def of(
         cls, task: Task, *, n_samples: Draws = 100_000, seed: Annotated[int, Between(0)] = 0
     ) -> Prediction:
-        """Compute everything from a task: exactly, or from samples where labels are too many to count.
+        """Compute everything from a task: exactly, or from samples if there are too many labels to count.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Prediction(Shown):
         Raises
         ------
         InputError
-            If the label distributions are more than could be shown, or the samples fewer than 40.
+            If there are more label probabilities than can be shown, or fewer than 40 samples.
         """
         entries = len(task.anchors) * task.vocab_size
         if entries > MOST_ENTRIES:
@@ -118,7 +118,7 @@ class Prediction(Shown):
     def cosine_rows(self) -> list[list[str]]:
         """Return one line per group and predictor: mean, extremes, and the mean at each distance.
 
-        Behind the group stands on how many of its anchors a line rests, if samples do not show all of them.
+        If samples do not resolve all anchors of a group, its name says how many a line rests on.
         """
         rows = []
         for group, tokens in groups_of(self.task).items():
@@ -129,15 +129,15 @@ class Prediction(Shown):
         return rows
 
     def notes(self) -> list[str]:
-        """Return sentences on how the numbers were found and are shown, and on what cannot be fitted."""
+        """Return sentences on how the numbers are found and shown, and on what cannot be fitted."""
         found, groups, notes = self.statistics, groups_of(self.task), list[str]()
         if found.why:
             but = f" but {', '.join(map(str, found.exact_tokens))}" * bool(found.exact_tokens)
             notes = [
                 f"Sampled, since the labels are too many to count: {found.why}.",
                 f"{found.n_samples} sequences were drawn for each token{but} (seed {found.seed}).",
-                "After ± stands one standard error; numbers without ± are exact, but the means of pairs 1, "
-                "2, ... apart, which are given in the decimals that their errors leave.",
+                "After ± stands one standard error; numbers without ± are exact, except the means of pairs "
+                "1, 2, ... apart, which are rounded to the decimals that their errors allow.",
                 "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. "
                 "Among many cosines the smallest and the largest also have the most extreme errors.",
             ]
@@ -165,9 +165,9 @@ class Prediction(Shown):
         return found + lost
 
     def order_notes(self) -> list[str]:
-        """Return a sentence for each rule that a sum of embeddings cannot fit, or has seen all of."""
+        """Return a sentence for each rule that an Emb-MLP cannot fit, or has seen in another order."""
         ceilings = {m.name: rule_ceiling(self.task, m) for m in self.task.mappings}
-        # A drawn sample with noise can be fitted by heart, however little of the rule an Emb-MLP sees.
+        # A drawn sample with noise can be memorised, however little of the rule an Emb-MLP sees.
         noise = self.task.n_noise > 0
         seen = {m.name: bags for m in self.task.mappings if (bags := held_out_in_part(m))}
         return [
@@ -183,7 +183,7 @@ class Prediction(Shown):
         ]
 
     def left_out(self) -> list[str]:
-        """Return a sentence for each rule outside eq. 14 and Theorem 1, and for what cannot be counted."""
+        """Return a sentence for each rule outside eq. 14 and Theorem 1, and for cosines left out."""
         sentences = [
             f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, and "
             f"its rule is {m.rule.description}."
@@ -241,7 +241,7 @@ class Prediction(Shown):
         Raises
         ------
         InputError
-            If the folder cannot be written, or holds a file of such a name which was not written by this.
+            If the folder cannot be written, or holds a file of such a name that anchorflow did not write.
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
@@ -250,7 +250,7 @@ class Prediction(Shown):
         write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
 
     def figures(self) -> dict[str, Figure]:
-        """Draw what the theory alone says."""
+        """Draw the figures that need the theory alone."""
         drawn = figures.draw(self.task, self.statistics)
         return {sheet.name: sheet.figure_ for sheet in drawn if sheet.figure_ is not None}
 

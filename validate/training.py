@@ -1,4 +1,4 @@
-"""Training that says what it will cost and how far it is: some runs, or those that studies lack."""
+"""Training with an estimate of its cost and its progress: given runs, or those that studies lack."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from validate.terminal.streams import is_live, say
 def train_with_progress(
     planned: Mapping[Path, MemberConfig], execution: Execution, begin: Callable[[], None] | None = None
 ) -> None:
-    """Train runs into their folders, after saying what it will cost, and show how far they are.
+    """Train runs into their folders: say what it will cost, then show progress.
 
-    ``begin`` is called once nothing more is refused. What stops the work before any run has a folder carries
-    the note ``NOT_BEGUN``.
+    ``begin`` is called once every check has passed. An exception that stops the work before any run has a
+    folder carries the note ``NOT_BEGUN``.
     """
     members, folders = list(planned.values()), list(planned)
-    has_begun = not execution.overwrite  # Until then what is to be replaced is as it was.
+    has_begun = not execution.overwrite  # Until then the runs to be replaced are untouched.
     try:
         if is_live(sys.stderr):
             say("loading torch, measuring speed ...")
         from sim.training.cost import cost_of_runs
         from sim.training.launch import check_machine, epochs_left, pending_runs, train_members
 
-        # Both here too, so that a device or folder is refused before the estimate takes its time.
+        # Both are checked here too, so that a device or folder is refused before the slow estimate.
         check_machine(execution)
         runs = [
             (member, epochs_left(member, path) if execution.resume else member.training.epochs)
@@ -46,7 +46,7 @@ def train_with_progress(
         total = sum(epochs for _, epochs in runs)
         if runs:
             at_most = "at most " * any(member.training.patience for member, _ in runs)
-            # The rates of other machines cannot be measured here.
+            # The speed of other machines cannot be measured here.
             where = f"engine: {execution.engine}, workers: {execution.workers}"
             cost = where if execution.is_remote else cost_text(cost_of_runs(runs, execution))
             say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {cost}")
@@ -75,8 +75,8 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     root : Path, optional
         The folder of all studies' run folders.
     **options
-        The fields of an ``Execution`` as keywords. ``workers`` is one for each core unless it is given or if
-        it is 0; more than one need a script with an ``if __name__ == "__main__"`` guard.
+        The fields of an ``Execution`` as keywords. ``workers`` is one for each core if it is 0 or
+        not given; more than one needs a script with an ``if __name__ == "__main__"`` guard.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
     Raises
     ------
     InputError
-        If a run folder is in the way.
+        If a run folder holds something else, or must not be continued.
     KeyboardInterrupt
         After Ctrl-C, once every run has written a checkpoint; call again to continue.
     """
@@ -101,6 +101,6 @@ def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: 
 
 
 def cost_text(cost: sim.Cost) -> str:
-    """Return what is said of a cost before the work."""
+    """Return the sentence that announces a cost before the work."""
     time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
     return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"

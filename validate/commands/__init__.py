@@ -1,7 +1,7 @@
 """The commands: a module or package here is one if its first line says "anchorflow NAME: purpose".
 
-Its class ``Options`` says what it takes, and its function ``run`` does the work. Its ``ACTIONS``, if any, are
-second words, each with the module that has a class and a function of that name.
+Its class ``Options`` says what it takes, and its function ``run`` does the work. Its ``ACTIONS``, if any, map
+second words to the modules that have a class and a function of that name.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def _purposes() -> dict[str, str]:
 
 
 COMMANDS = _purposes()
-"""Every command, a module of this package, and what it is for; those that one needs first come first."""
+"""Every command, a module of this package, and its purpose; those that are needed first come first."""
 OPTIONS = ("--help", "--version", "--print-completion")
-"""What can be asked for without a command."""
+"""The options that need no command."""
 
 
 def commands_of(name: str) -> dict[str, tuple[Any, Callable[[Any], int]]]:
-    """Return the options and the function of a command, then those of its actions, by all their words."""
+    """Return the options and the function of a command and of each of its actions, by their full names."""
     module = importlib.import_module(f"{__name__}.{name}")
     found = {name: (module.Options, module.run)}
     for action, home in getattr(module, "ACTIONS", {}).items():
@@ -43,7 +43,7 @@ def commands_of(name: str) -> dict[str, tuple[Any, Callable[[Any], int]]]:
 
 
 def find_command(words: Sequence[str]) -> tuple[str, Any, Callable[[Any], int], list[str]]:
-    """Return the command or action that a line begins with, its options, its function, and what is left."""
+    """Return the command or action that a line begins with, its options, its function, and the rest."""
     known, name = commands_of(words[0]), " ".join(words[:2])
     name = name if name in known else words[0]
     return name, *known[name], list(words[len(name.split()) :])

@@ -38,7 +38,7 @@ def run(options: Options) -> int:
     if options.module is None:
         advice = advise(options.config, options.rate)
     else:
-        # As with `python -m`: a module beside the user is found.
+        # As with `python -m`: modules in the current folder are found.
         sys.path.insert(0, str(Path.cwd()))
         package, _, name = options.module.partition(":")
         module = import_module(options.module)
@@ -50,5 +50,5 @@ def run(options: Options) -> int:
         return 0
     title = f"γ = {advice.rate:g}, {advice.n_parameters:,} parameters"
     print_table(title, advice.HEADER, advice.rows(), spare=["muP", "by", "number"], notes=advice.lines())
-    print(advice.code)  # As it is, however long: a line that is broken is no Python.
+    print(advice.code)  # Never wrapped, however long: it has to remain valid Python.
     return 0

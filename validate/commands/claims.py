@@ -20,7 +20,7 @@ class Options(EngineOptions):
     """Judge the paper's claims against fixed thresholds, by the kept runs.
 
     Prints the answer on one page: twelve statements of the paper, each with a number and a verdict. With
-    --all, or for claims that are named, every claim at each setting that was trained; docs/claims.md says
+    --all, or if claims are named, it prints each claim at every setting that was trained; docs/claims.md says
     how a verdict is formed. The exit code is 1 if a claim of the paper fails, or an opposing one holds, at
     the likeliest setting that was tested; 0 otherwise.
 
@@ -34,8 +34,8 @@ class Options(EngineOptions):
     run: bool = False
     """Train the missing runs, after saying how long that will take."""
     runs: tuple[Path, ...] = ()
-    """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to judge by instead of kept runs, or
-    beside those that --kept names."""
+    """Folders with studies' run folders, STUDY/[VARIANT/]gammaG_seedS, to use instead of kept runs, or
+    together with those that --kept names."""
     verbose: bool = False
     """Show every endpoint and every further measurement."""
     kept: Path | None = None

@@ -59,7 +59,7 @@ def run(options: Options) -> int:
 
 
 def demo_config() -> sim.RunConfig:
-    """Return what the demo trains: the paper's Emb-MLP setting at both scales."""
+    """Return the configuration of the demo: the paper's Emb-MLP setting at both scales."""
     from validate.judge.condition import LARGE, SMALL
 
     training = sim.TrainingConfig(epochs=EPOCHS, evaluate_every=10)

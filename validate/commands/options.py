@@ -1,6 +1,6 @@
 """Options from types: every field of a model is an option, its docstring the help, its type the check.
 
-At the end those that many commands have.
+The classes at the end have the options that many commands share.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _SHORT = {
 
 
 class Positional(str):
-    """Marks a field that is given by its position: the name that the help shows."""
+    """Marks a field that is given by its position; the text is its name in the help."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What can be given on a command line: one key, dotted if it belongs to a section."""
+    """An option of a command line: its key is dotted if it belongs to a section."""
 
     key: str
     kind: Any
@@ -60,7 +60,7 @@ class Option:
 
     @property
     def choices(self) -> list[str]:
-        """The words among the values that it takes."""
+        """The words among the allowed values."""
         return [str(w) for kind in members(self.kind) if get_origin(kind) is Literal for w in get_args(kind)]
 
     @property
@@ -82,7 +82,7 @@ class Option:
             return {name: each._one(text) for name, text in zip(given[::2], given[1::2], strict=True)}
         if not self.many:
             return self._one(given)
-        if members(self.kind) == [int]:  # As 0,1,2 too; of other numbers a comma may be the point.
+        if members(self.kind) == [int]:  # Also as 0,1,2; in other numbers a comma may be the decimal point.
             given = [part for text in given for part in text.split(",")]
         return tuple(self._one(text) for text in given)
 
@@ -100,7 +100,7 @@ class Option:
 
 
 def members(kind: Any) -> list[Any]:
-    """Return the types that one value may have: of a union, of a tuple's elements, without None."""
+    """Return the types that one value may have: those of a union or of a tuple's elements, without None."""
     if get_origin(kind) in (tuple, Annotated):
         return members(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
@@ -109,13 +109,13 @@ def members(kind: Any) -> list[Any]:
 
 
 def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[Option]:
-    """Return an option for every field of a model, its values the defaults, or of a class of models.
+    """Return an option for every field of a model, with its values as defaults, or of a class of models.
 
-    Options of nested models stand behind their section's name.
+    The keys of nested models begin with the name of their section.
     """
     options: list[Option] = []
     for name, field in (values if isinstance(values, type) else type(values)).model_fields.items():
-        if field.exclude:  # No value of its own, but one about the others.
+        if field.exclude:  # It only describes the other fields.
             continue
         default = field.default if isinstance(values, type) else getattr(values, name)
         if isinstance(default, BaseModel):
@@ -128,7 +128,7 @@ def options_of(values: BaseModel | type[BaseModel], section: str = "") -> list[O
 
 
 def union(lists: Iterable[Sequence[Option]]) -> list[Option]:
-    """Return the options of several lists, those of one key as one that takes what any of them takes."""
+    """Return the options of several lists; those of one key become one that takes the values of all."""
     by_key: dict[str, Option] = {}
     for option in (option for options in lists for option in options):
         same = by_key.setdefault(option.key, option)
@@ -138,7 +138,7 @@ def union(lists: Iterable[Sequence[Option]]) -> list[Option]:
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by dotted keys as tables within tables."""
+    """Return values with dotted keys as nested tables."""
     tables: dict[str, Any] = {}
     for key, value in values.items():
         *sections, last = key.split(".")
@@ -159,7 +159,7 @@ class CommandOptions(BaseModel):
     import_first: str | None = Field(default=None, alias="import")
     """A Python file or module to import first, which registers models of your own."""
     keys: dict[str, Any] = Field(default={}, exclude=True)
-    """The given keys of a configuration, dotted, of a command that takes such."""
+    """The given keys of a configuration, dotted, if the command takes any."""
 
     @classmethod
     def known_keys(cls) -> list[Option]:
@@ -168,11 +168,11 @@ class CommandOptions(BaseModel):
 
     @classmethod
     def shown_keys(cls, given: dict[str, Any], keys: dict[str, Any]) -> list[Option]:
-        """Return the keys that the help shows, after what was given of options and of keys."""
+        """Return the keys that the help shows, which may depend on the given options and keys."""
         return cls.known_keys()
 
     def refuse_without(self, other: str, *names: str) -> None:
-        """Refuse options that were given without the one that they belong to."""
+        """Refuse options that were given without the one they belong to."""
         for name in names:
             if name in self.model_fields_set and not getattr(self, other):
                 problem, remedy = f"applies to --{other} only", f"add --{other}, or leave it out"
@@ -187,13 +187,13 @@ class EngineOptions(CommandOptions):
     engine: Literal["local", "dask", "slurm"] = "local"
     """What trains the runs: this program, Dask distributed, or SLURM through submitit."""
     scheduler: str | None = None
-    """The address of a running Dask cluster, as tcp://host:8786; implies --engine dask."""
+    """The address of a running Dask cluster, such as tcp://host:8786; implies --engine dask."""
     slurm: dict[str, str] = Field(
-        default={}, description="Submitit's parameters for SLURM, as: timeout_min 600 slurm_partition cpu."
+        default={}, description="Submitit's parameters, for instance timeout_min 600 slurm_partition cpu."
     )
 
     def execution(self, **fields: Any) -> sim.Execution:
-        """Return how the runs are trained: as the options of this command say, and by other fields."""
+        """Return how to train the runs: by the options of this command, and by further fields."""
         from sim.training.execution import process_count
 
         engine = "dask" if self.scheduler and "engine" not in self.model_fields_set else self.engine
@@ -214,7 +214,7 @@ class EngineOptions(CommandOptions):
 
 
 class TrainingOptions(EngineOptions):
-    """The options of every command that trains into run folders of the user's."""
+    """The options of every command that trains into the user's own run folders."""
 
     resume: bool = False
     """Continue existing runs; skip complete ones."""

@@ -1,4 +1,4 @@
-"""The arguments of a command read by argparse, its help, and the script with which a shell completes them."""
+"""Arguments of a command, read by argparse; its help, and the script with which a shell completes them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Values = TypeVar("Values", bound=CommandOptions)
 
 
 def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Values:
-    """Return the options of a command that are given; where help is asked for, print it and leave."""
+    """Return the given options of a command; if help is asked for, print it and exit."""
     own, keys = own_options(options), options.known_keys()
     by_key = {option.key: option for option in [*own, *keys]}
     parser = parser_of(command, options, by_key.values())
-    # An option has hyphens for the underscores that its key has in files.
+    # An option has hyphens where its key in a file has underscores.
     words = [re.sub("^--[^=]*", lambda name: name[0].replace("_", "-"), word) for word in arguments]
     try:
         texts, rest = parser.parse_known_intermixed_args(words)
@@ -51,7 +51,7 @@ def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Valu
 
 
 def own_options(options: type[CommandOptions]) -> list[Option]:
-    """Return the options of a command except for its keys, those that more commands have later."""
+    """Return the options of a command without its keys, those that the most commands share last."""
     bases = [base for base in options.__mro__[1:] if issubclass(base, CommandOptions)]
     shared = [{option.key for option in options_of(base)} for base in bases]
     return sorted(options_of(options), key=lambda option: sum(option.key in keys for keys in shared))
@@ -60,7 +60,7 @@ def own_options(options: type[CommandOptions]) -> list[Option]:
 def parser_of(
     command: str, options: type[CommandOptions], listed: Iterable[Option]
 ) -> argparse.ArgumentParser:
-    """Return the parser of a command with these options; it prints nothing and ends nothing by itself."""
+    """Return the parser of a command with these options; by itself it neither prints nor exits."""
     listed, width = list(listed), min(terminal_width(), WIDEST_TEXT)
     *paragraphs, example = _help(options)
     positions = "".join(f" [{o.names[0]}{' ...' * o.many}]" for o in listed if o.position)
@@ -93,17 +93,17 @@ def _add(parser: argparse._ActionsContainer, option: Option) -> None:
         nargs = "*" if option.many else "?"
         parser.add_argument(option.key, nargs=nargs, metavar=option.names[0], help=text)
     elif option.kind is bool:
-        # A key of a configuration may have to be switched off, where a file or preset has it on.
+        # A key of a configuration may have to be switched off if a file or preset has it on.
         action = argparse.BooleanOptionalAction if "." in option.key else "store_true"
         parser.add_argument(*option.names, dest=option.key, action=action, help=text)
     else:
-        # An empty list of a section's key is a value.
+        # For a key of a section, an empty list is a value.
         many = ("*" if "." in option.key else "+") if option.many else None
         parser.add_argument(*option.names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Descriptions and examples as they are written; names such as emb-mlp stay in one piece."""
+    """Keeps descriptions and examples as they are written, and names such as emb-mlp in one piece."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)
@@ -130,7 +130,7 @@ def _unknown(argument: str, options: Iterable[Option]) -> InputError:
 
 
 def import_first(arguments: Sequence[str]) -> None:
-    """Import the file or module of ``--import``, before a configuration is read that needs it."""
+    """Import the file or module of ``--import``, before a configuration that needs it is read."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--import", dest="name", nargs="?")
     name = parser.parse_known_args(arguments)[0].name
@@ -140,7 +140,7 @@ def import_first(arguments: Sequence[str]) -> None:
     try:
         path = Path(name).expanduser().resolve()
         if is_file:
-            # Processes that train take over sys.path: they find the module by its name, too.
+            # Processes that train inherit sys.path, so that they find the module by its name too.
             sys.path.insert(0, str(path.parent))
         module = importlib.import_module(path.stem if is_file else name)
     except Exception as error:

@@ -32,7 +32,7 @@ class Options(CommandOptions):
     samples: int = 100_000
     """Sequences drawn for each token, at least 40, for a rule with too many labels to count."""
     seed: int = 0
-    """Seed of these draws and of the initial weights of the curves."""
+    """Seed of these draws and of the curves' initial weights."""
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
     flow: bool = False
@@ -64,7 +64,7 @@ def run(options: Options) -> int:
         if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
             needed = "--curves" if name == "scatter" else "--curves or --flow"
             raise InputError(name, getattr(options, name), "has no effect by itself", f"add {needed}")
-    # Read before SciPy and matplotlib are loaded, so that a mistake in it is told at once.
+    # Read before SciPy and matplotlib are loaded, so that a mistake in it is reported at once.
     task = as_task(options.file or options.task or "")
     from sim.runs.outputs import OutputFolder
     from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows

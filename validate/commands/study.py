@@ -99,7 +99,7 @@ _STATES = ("complete", "unfinished", "diverged", "missing")
 
 
 def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
-    """Return a study's runs, its counts, and the time that its missing runs will take, as others took."""
+    """Return a study's runs, its counts, and the time for its missing runs at the others' mean."""
     states = validate.studies.states_of(study, validate.studies.members_of(study, root), folder)
     left = sum(s.state in ("missing", "unfinished") for s in states)
     known = [s.seconds for s in states if s.seconds is not None]

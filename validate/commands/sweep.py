@@ -17,7 +17,7 @@ from validate.terminal.tables import print_json, print_table, say
 
 ACTIONS = {"show": __name__}
 MAP = "map.png"
-"""In the folder of a sweep: its picture over two axes."""
+"""A sweep's picture over two axes, in its folder."""
 
 
 class Options(EngineOptions):
@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
     folder = OutputFolder(options.out)
     if options.parquet:
-        require("pyarrow.parquet", "table")  # Not to be missed after the training.
+        require("pyarrow.parquet", "table")  # Else its absence would be noticed only after the training.
     if not options.dry_run:
         folder.check([*tables, *[MAP] * (len(axes) > 1)])
         try:
@@ -90,10 +90,10 @@ def run(options: Options) -> int:
         print(f"table: {options.out / 'table.csv'}")
     if complete and len(axes) > 1 and not options.dry_run:
         print()
-        try:  # Of this sweep's runs, as its table is: the folder may hold those of others.
+        try:  # Only of this sweep's runs, like its table: the folder may hold others.
             shown = Show(runs=tuple(complete), x=axes[0], y=axes[1], out=options.out / MAP)
             show(shown, partial(folder.write, MAP))
-        except InputError as error:  # As where some runs lack the data set that it shows.
+        except InputError as error:  # Some runs may lack the data set that it shows.
             say(f"no map: {error}")
     return 0
 
@@ -102,7 +102,7 @@ class Show(CommandOptions):
     """Print a statistic or measure over any two axes of a sweep; draw it with --out.
 
     A cell is the mean over all runs that agree in both, with its 95 % interval over seeds and their number n:
-    the runs of a seed are averaged first. The difference in accuracy of sums and memory is
+    the runs of a seed are averaged first. For the difference in accuracy between sums and memory, give
     --data-set rsn_train --minus mem.
 
     --measure takes bias, highest_test_accuracy or matched_test_accuracy. Where a measure has no value,
@@ -114,7 +114,7 @@ class Show(CommandOptions):
     runs: Annotated[tuple[Path, ...], Positional("RUN")]
     """The folder of a sweep, or run folders."""
     x: str = "init_rate"
-    """An axis, by its column in the table."""
+    """An axis, named as its column in the table."""
     y: str = "learning_rate"
     """Another axis."""
     measure: str | None = None
@@ -126,7 +126,7 @@ class Show(CommandOptions):
     minus: str = ""
     """Subtract the statistic of another data set."""
     epoch: float | None = None
-    """Epoch of the statistic; by default that of each run's last evaluation."""
+    """Epoch of the statistic; by default each run's last evaluation."""
     out: Path | None = None
     """Also draw it into this file; the suffix png, pdf or svg sets the format."""
     overwrite: bool = False
@@ -134,7 +134,7 @@ class Show(CommandOptions):
 
 
 def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
-    """Print the numbers, and draw them; ``write`` replaces writing to ``out`` as any file."""
+    """Print the numbers, and draw them; ``write``, if given, writes the picture in place of ``out``."""
     from validate.studies.axes import ALIASES
 
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
@@ -142,7 +142,7 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
     from sim.runs.run import Run, find_runs, is_complete
 
     paths = find_runs(options.runs)
-    # What is no folder is refused: a name that is mistyped is no unfinished run.
+    # A path that is not a folder is refused: a mistyped name is not an unfinished run.
     complete = [Run.open(path) for path in paths if is_complete(path) or not is_folder(path)]
     if not complete:
         where = ", ".join(map(str, options.runs))

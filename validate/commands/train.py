@@ -38,8 +38,7 @@ class Options(TrainingOptions):
 
     A configuration may hold preset, init_rates, seeds, task ("emb-mlp", "paper", a task file or a table)
     and the sections model, data and training. Its keys override those of the preset, and options override
-    both.
-    The keys of model depend on its kind: --model.kind KIND --help shows them.
+    both. The keys of model depend on its kind: --model.kind KIND --help shows them.
 
     example: anchorflow train my_task.toml --out runs/mine --seeds 0 1 2
     """
@@ -90,7 +89,7 @@ def run(options: Options) -> int:
         for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
-        # First those that were begun: they know the file of a model of the user's.
+        # First the runs that were begun: they record the file with a model of the user's own.
         found = [path for path in sim.find_runs([folder]) if path != folder or not read_plans(folder)]
         begun = {path: read_config(path) for path in found}
         planned = planned_runs(folder) | begun
@@ -98,7 +97,7 @@ def run(options: Options) -> int:
         config = configuration_of(options)
         planned = planned_in(folder, config.members())
         begin = partial(_note_plan, folder, config)
-    from validate.training import train_with_progress  # It loads SciPy, and bad input is refused without.
+    from validate.training import train_with_progress  # It loads SciPy; bad input is refused before.
 
     train_with_progress(planned, execution, begin)
     print_runs(planned, folder, options.import_first, as_json=options.as_json)
@@ -121,19 +120,19 @@ def configuration_of(options: Options) -> RunConfig:
         raise unknown_key(f"{options.config}: key", key, {"preset", *RunConfig.model_fields} - {"sources"})
     model = described.get("model", {})
     if "model.kind" in options.keys and isinstance(model, dict):
-        # The file's keys of the model stay; a preset's are those of its own kind.
+        # The file's keys of the model stay; a preset's belong to its own kind.
         described = described | {"model": model | {"kind": options.keys["model.kind"]}}
     return make_run_config(merge(over_preset(base, described), nested(options.keys)))
 
 
 def _note_plan(folder: Path, config: RunConfig) -> None:
-    """Note the runs that are to be trained into a folder, so that --resume begins those that were not."""
+    """Note the runs to be trained into a folder, so that --resume also trains those that were never begun."""
     from sim.runs.files import only_writer, write_json, writing
     from sim.runs.folder import PLAN, read_plans
     from sim.runs.outputs import PATIENCE
 
     plan = config.model_dump(mode="json")
-    if config.sources:  # A preset's: no part of what is trained.
+    if config.sources:  # Where a preset's values come from, which a dump leaves out.
         plan["sources"] = config.sources
     with only_writer(folder / PLAN, wait=PATIENCE):  # Another command may plan runs into the same folder now.
         plans = read_plans(folder)

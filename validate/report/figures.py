@@ -1,4 +1,4 @@
-"""The figures of a report: those of the paper that its runs fill, and cosines, labels and errors beside."""
+"""The figures of a report: the paper's, if its runs can fill them, and cosines, labels and errors."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
 _IN_A_ROW = 3
 KINDS = dict(zip(PAIRS, (MEMORY, REASONING, Look(PALETTE[2], "o")), strict=True))
-"""The looks of the pairs of anchors by the kind of both."""
+"""The look of each kind of pair of anchors."""
 Point = tuple[str, str, str, int, Estimate]
-"""Of a curve over epochs: the group of anchors, the setting, the line, the epoch and the error."""
+"""A point of a curve: the group of anchors, the setting, the line, the epoch and the error."""
 
 
 class NotDrawn(NamedTuple):
@@ -57,7 +57,7 @@ def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], li
 
 
 def _check(figure: PaperFigure, observations: Sequence[Observations]) -> None:
-    """Refuse runs of which a figure would say nothing, though it could be drawn."""
+    """Refuse runs for which a figure could be drawn but would show nothing."""
     n = len({run.config.model_dump_json(exclude={"seed"}) for run in observations})
     if n > MOST_SETTINGS:
         problem = f"{n} settings, and more than {MOST_SETTINGS} are too small to read"
@@ -73,7 +73,7 @@ def _check(figure: PaperFigure, observations: Sequence[Observations]) -> None:
 def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     """Return the picture of an answer, not drawn yet; a task with fewer than three anchors has none.
 
-    It shows the runs that the verdict is about, or those that there are.
+    It shows the settings that the verdict is about, or the last one if there are none.
     """
     shown = answer.judged() or list(answer.settings[-1:])
     task, tokens = shown[0].task, shown[0].task.anchors

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages from the templates beside this module, with the sentences that these call."""
+"""Self-contained HTML pages from the templates beside this module, and the sentences that they show."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ SECTIONS = {
     "settings": "Settings",
     "provenance": "Provenance",
 }
-"""Every section in the page's order: its anchor, which is its template's name, and its title."""
+"""Every section in the order of the page: its anchor, which names its template, and its title."""
 _MOST_TOLD = 5
-"""Settings that one sentence names."""
+"""The most settings that one sentence names."""
 _EQUATIONS = Path(__file__).with_name("equations.json")
 """Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
@@ -87,7 +87,7 @@ def write_page(
 
 
 def page(template: str, **context: object) -> str:
-    """Return a page from one template and what it reads."""
+    """Return a page from a template and the values that it reads."""
     return _environment().get_template(template).render(context)
 
 
@@ -128,7 +128,7 @@ def _environment() -> Environment:
 
 
 def summary(settings: Sequence[Setting]) -> str:
-    """Return what the runs are, in a sentence."""
+    """Describe the runs in a sentence."""
     runs = [run for setting in settings for run in setting.runs]
     labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
     length = span([run.metrics[-1]["epoch"] for run in runs])
@@ -138,14 +138,14 @@ def summary(settings: Sequence[Setting]) -> str:
 
 
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
-    """Return where runs stand for a study whose settings they do not share, and in what they differ."""
+    """Name the studies that runs stand for without sharing their settings, with the differences."""
     measured_on = {n.study for f in findings for o in f.outcomes if not o.missing for n in o.condition.needs}
     shown = [m for m in matches if m.differences and m.study in measured_on]
     return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
 
 
 def why_none_is_tested(nearest: Match | None) -> str:
-    """Say why no claim was tested: how the runs differ from those that any claim is about."""
+    """Say why no claim was tested: how the runs differ from the nearest that a claim is about."""
     if nearest is None or nearest.is_of_another_task_or_model:
         return "The paper's claims are about other tasks or models than these runs: none is tested."
     none = "None of the paper's claims is tested"
@@ -168,7 +168,7 @@ def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
     for setting in settings:
         for name, (value, source) in setting.configured().items():
-            # The tag says that the paper prints the value.
+            # The tag "paper" means that the paper prints the value.
             cell = json.dumps(value), "printed" if source == "paper" else source
             found.setdefault(name, {}).setdefault(cell, []).append(setting.label)
     rows = []

@@ -58,7 +58,7 @@ class Report:
     pictures : list of Sheet or None
         The picture of each answer that has one.
     outcomes : list of Outcome
-        Verdicts on statements of the caller's own, where thresholds were set beforehand; empty otherwise.
+        Verdicts on the caller's own statements, with thresholds set beforehand; often empty.
     findings : list of Finding
         Every claim of the ledger, judged by these runs or not tested.
     matches : list of Match
@@ -110,15 +110,15 @@ class Report:
         title : str
         settings : list of Setting
         epochs : sequence of int, optional
-            Snapshots for figures of the cosines at these too; the answer's picture is of the early ones.
+            Epochs at which to draw the cosines too; the answer's picture shows the early ones.
         outcomes : sequence of Outcome, optional
-            Verdicts of the caller's own, shown first.
+            The caller's own verdicts, shown first.
         draw : bool, optional
             Whether to draw figures, which takes most of the time.
         flow : bool, optional
             Whether to predict the cosines by the flow of the optimiser too: minutes for each setting.
         """
-        for setting in settings if flow else ():  # What it cannot describe is refused before any work.
+        for setting in settings if flow else ():  # Runs that it cannot describe are refused before any work.
             snapshots_at_levels(setting)
         observations = [run for setting in settings for run in setting.runs]
         claims, given = ledger(), GivenRuns(tuple(observations))
@@ -159,7 +159,7 @@ class Report:
         return {label: [row for level in own for row in level.rows] for label, own in self.levels.items()}
 
     def early_epoch(self, setting: str) -> int:
-        """Return the epoch at which all runs of a setting are shown early, here as in figures."""
+        """Return the early epoch at which a setting's runs are shown, here as in figures."""
         return next(shown_epochs(s)[0] for s in self.settings if s.label == setting)
 
     def early_table(self, setting: str) -> list[list[str]]:

@@ -1,6 +1,6 @@
-"""Studies: the named sets of runs that claims and figures need, and what is kept of them.
+"""Studies: the named sets of runs that claims and figures need, and their kept observations.
 
-Names are loaded at first use: what a study consists of, and how far it is, can be read without torch.
+Names are loaded at first use: a study's runs and its progress can be read without torch.
 """
 
 from typing import TYPE_CHECKING

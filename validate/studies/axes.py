@@ -18,9 +18,9 @@ from theory.task.toml import TASK_KEYS, task_arguments, tokens_of
 
 Overrides = dict[str, Any]
 Point = tuple[str, Callable[[Mapping[str, Any]], Overrides]]
-"""A point of an axis: its name, and from a configuration to what it overrides there."""
+"""A point of an axis: its name, and a function from a configuration to the overrides of the point."""
 _MEMBER = {"init_rate": "init_rates", "seed": "seeds"}
-"""Axes over what a configuration lists."""
+"""Axes over values that a configuration has as a list."""
 ALIASES = {
     "gamma": "init_rate",
     "γ": "init_rate",
@@ -66,7 +66,7 @@ def variants_of(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, O
 
 def _points(name: str, axis: Any) -> list[Point]:
     if isinstance(axis, list) and axis:
-        # A word is a point's name as it is; a number stands behind that of the axis.
+        # A word is itself the name of a point; a number follows the name of the axis.
         last = ALIASES.get(name, name).rpartition(".")[2].replace("_", "-")
         named = [value if isinstance(value, str) else f"{last}{str(value).lower()}" for value in axis]
         return [(point, partial(_override, name, value)) for point, value in zip(named, axis, strict=True)]
@@ -88,14 +88,14 @@ def _combinations(points: Mapping[str, list[Point]], combine: Any) -> Iterable[S
 
 
 def _override(name: str, value: Any, base: Mapping[str, Any]) -> Overrides:
-    """Return what an axis sets at one of its values over a base, whose task q and N_Z change."""
+    """Return what an axis overrides in a base at one of its values; q and N_Z change the base's task."""
     name = ALIASES.get(name, name)
     if name in _MEMBER:
         return {_MEMBER[name]: [value]}
     section, _, key = ("task", "", name) if name in _OF_TASK else _path(name).partition(".")
     if section != "task":
         return {section: {key: value}}
-    table = task_table(base.get("task", "emb-mlp"))  # A preset's name is no table to override a key of.
+    table = task_table(base.get("task", "emb-mlp"))  # A task given by its name has no keys to override.
     return {"task": {**table, **(_task_change(name, value, table) if name in _OF_TASK else {key: value})}}
 
 
@@ -116,7 +116,7 @@ def _path(name: str) -> str:
 def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, Any]:
     if type(value) is not int or value < 1:
         raise InputError(f"axes.{name}", value, "not a positive integer", "give whole numbers from 1 on")
-    # A table that is no task's is refused; what it lacks another axis may set.
+    # A table that cannot be a task's is refused; another axis may set what is missing.
     task_arguments({"keys": [], "n_anchors": 0, "length": 0, "vocab_size": 0, **table})
     if name == "n_keys":
         keys = tokens_of("keys", table.get("keys"))
@@ -128,7 +128,7 @@ def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, A
         return {"keys": keys[:value]}
 
     def fitting(part: Mapping[str, Any]) -> dict[str, Any]:
-        """Drop held-out combinations of another length than q, which cannot occur."""
+        """Drop held-out combinations whose length is not q, which cannot occur."""
         return dict(part) | {"held_out": [each for each in part.get("held_out", []) if len(each) == value]}
 
     length = max(as_integer("length", table.get("length")), value + 1)

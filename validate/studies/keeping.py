@@ -1,4 +1,4 @@
-"""How far a study is, which of its runs are complete or kept, and keeping what they have shown."""
+"""The progress of a study, which of its runs are complete or kept, and keeping their observations."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ State = Literal["complete", "diverged", "unfinished", "missing"]
 
 @dataclass(frozen=True, repr=False)
 class MemberState(Shown):
-    """How far one run of a study is.
+    """The progress of one run of a study.
 
-    A ``state`` of "diverged" is final too; ``kept`` says whether its observations are, made with this very
-    configuration. ``seconds`` is its share of the wall time of the runs trained together, if it or its kept
-    observations say so; ``made_by`` the commit that trained it, and whether its tree had changes.
+    A ``state`` of "diverged" is final too; ``kept`` says whether observations with exactly this configuration
+    are kept. ``seconds`` is its share of the wall time of the runs trained together, if it or its kept
+    observations record it; ``made_by`` is the commit that trained it, and whether its tree had changes.
     """
 
     member: StudyMember
@@ -103,29 +103,29 @@ def keep(
 ) -> list[Path]:
     """Observe a study's complete runs, keep what they show in a folder, and return the files written.
 
-    ``drop`` deletes what was kept under the study's name of runs that it does not have; ``unfinished`` keeps
-    what unfinished runs have shown so far, too.
+    ``drop`` deletes observations kept under the study's name of runs that it does not have; ``unfinished``
+    also keeps what unfinished runs have shown so far.
 
     Raises
     ------
     InputError
-        If there is such a file and ``drop`` is not asked for, a pattern of ``study.keep`` fits no observable
-        of the runs, a file is not as it was kept, or another process is writing to the folder.
+        If there are such observations but not ``drop``, a pattern of ``study.keep`` fits no observable of the
+        runs, a kept file has changed, or another process is writing to the folder.
     """
     root, folder = as_path("root", root), as_path("folder", folder)
     others = check_kept(study, folder, drop=drop)
     runs, members = dict[Path, Run](), list[StudyMember]()
     for member in members_of(study, root):
         state = run_state(member.path, member.config)
-        # One that has only begun was not evaluated yet, and has nothing to show.
+        # A run that has only begun was not evaluated yet, and has nothing to show.
         begun = unfinished and state == "unfinished" and RunFolder(member.path).has_metrics
         if state == "complete" or begun:
             runs[member.path] = Run.open(member.path, unfinished=begun)
             members.append(member)
     if not members and not others:
         return []
-    observed = {path: observe(run) for path, run in runs.items()}  # Arrays are computed where they are read.
-    # One run of each variant, which may be of several kinds of models, shows which observables there are.
+    observed = {path: observe(run) for path, run in runs.items()}  # Arrays are computed when they are read.
+    # Variants may have different kinds of models: one run of each shows which observables there are.
     for patterns in dict.fromkeys(study.kept_at(m.config.init_rate) for m in members):
         left, known = list(patterns), set[str]()
         ones = {m.variant: m.path for m in members if study.kept_at(m.config.init_rate) == patterns}
@@ -143,7 +143,7 @@ def keep(
             run = observed.pop(member.path)
             file = kept_file(study.name, member.variant, member.config, folder)
             if file.exists() and read_kept(file).metrics[-1]["step"] > run.metrics[-1]["step"]:
-                continue  # An unfinished run replaces nothing that shows more.
+                continue  # An unfinished run replaces no observations that go further.
             patterns = study.kept_at(member.config.init_rate)
             names = [name for name in run.arrays if any(fnmatchcase(name, p) for p in patterns)]
             chosen = replace(run, arrays={name: run.arrays[name] for name in names})
@@ -155,7 +155,7 @@ def keep(
 
 
 def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list[Path]:
-    """Return the files that were kept of runs which the study does not have; refuse them unless dropped."""
+    """Return the kept files of runs that the study does not have; refuse them unless they may be dropped."""
     own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
     others = [
         f

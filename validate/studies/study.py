@@ -30,7 +30,7 @@ LOOKS = frozenset({
     "training.evaluate_every", "training.evaluations_per_epoch", "training.evaluation_size",
     "training.snapshot_epochs", "training.snapshot_tensors", "training.checkpoint_every",
 })  # fmt: skip
-"""Settings of how often, and how closely, a run is looked at: they change no weight."""
+"""Settings of how often, and how closely, a run is observed: they change no weight."""
 AMOUNTS = frozenset({
     "data.n_sequences", "model.d_f", "model.d_k", "model.d_m", "model.n_heads", "training.batch_size",
     "training.dtype", "training.epochs", "training.learning_rate", "training.patience",
@@ -110,7 +110,7 @@ def load_study(source: str | Path) -> Study:
     UnknownStudyError
         If there is no such study.
     InputError
-        If its file makes no sense, or has the name of a built-in study, whose runs it would be taken for.
+        If its file is invalid, or has the name of a built-in study, for which it would be mistaken.
     """
     file = as_path("source", source)
     if file.suffix != ".toml":
@@ -190,7 +190,7 @@ def differing_keys(own: Mapping[str, str], wanted: Mapping[str, str]) -> list[st
 
 
 def keys_of(config: MemberConfig) -> dict[str, str]:
-    """Return what distinguishes runs besides γ, seed and how they were observed: setting → value as JSON."""
+    """Return the settings that distinguish runs, except γ, seed and ``LOOKS``: setting → value as JSON."""
     data = config.model_dump(mode="json", exclude={"seed", "init_rate"})
     flat = {"task": json.dumps(data.pop("task"), sort_keys=True)}
     for section, values in data.items():
@@ -201,7 +201,7 @@ def keys_of(config: MemberConfig) -> dict[str, str]:
 
 
 def identity(config: MemberConfig) -> str:
-    """Return what decides a run: all but how it was looked at and, at a constant rate, its length."""
+    """Return all that determines a run: not how it was observed nor, at a constant rate, its length."""
     free = {"training.patience", *["training.epochs"] * (config.training.schedule == "constant")}
     keys = {key: value for key, value in keys_of(config).items() if key not in free}
     return json.dumps([config.init_rate, config.seed, keys], sort_keys=True)
@@ -210,8 +210,8 @@ def identity(config: MemberConfig) -> str:
 def shared_runs(studies: Iterable[Study] | None = None) -> list[tuple[tuple[str, ...], int]]:
     """Return which studies (or variants, "study/variant") share runs, and how many.
 
-    They start from the same numbers and see the same batches: they are one run, to the rounding of the
-    engine, and no independent evidence.
+    They start from the same numbers and see the same batches: up to the rounding of the engine they are one
+    run, not independent evidence.
     """
     named: dict[str, set[str]] = defaultdict(set)
     for study in studies if studies is not None else map(load_study, study_names()):

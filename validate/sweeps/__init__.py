@@ -1,4 +1,4 @@
-"""Sweeps: many runs over axes, named by what they are, on any engine, with one table as the result.
+"""Sweeps: many runs over axes, named by their configurations, on any engine, with one table as the result.
 
 Names are loaded at first use: the command's help can be shown without torch.
 """

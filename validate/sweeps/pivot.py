@@ -1,4 +1,4 @@
-"""A number of each run of a sweep over two of its axes: the mean in each cell, and how sure it is."""
+"""A measure of a sweep's runs over two of its axes: the mean in each cell, and its interval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Evaluated = tuple[MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's configuration and its metrics, one entry for each evaluation."""
 UNDEFINED, NO_RUN, NO_INTERVAL = "undefined", "–", "[–]"
 NOTES = {
-    UNDEFINED: "no run there has a value, as where nothing was learned or the loss overflowed",
+    UNDEFINED: "no run there has a value, for example because nothing was learned or the loss overflowed",
     NO_RUN: "no complete run is there",
     "≥": "at least; a run ended before its value was decided",
     "≤": "at most; a run ended before its value was decided",
@@ -46,8 +46,8 @@ class Measure:
     ----------
     name : str
     of : callable
-        From a run's observations, of which only configuration and metrics are there, to a number: NaN if it
-        is undefined, a bound if the run was too short, None if the run was not evaluated then.
+        Takes a run's observations, of which only configuration and metrics are set, and returns a number: NaN
+        if it is undefined, a bound if the run was too short, None if the run was not evaluated at that epoch.
     parts : tuple of str
         The data sets that it needs.
     within : tuple of float, optional
@@ -111,8 +111,8 @@ def statistic(name: str, data_set: str, minus: str = "", epoch: float | None = N
 class Cell:
     """The runs at one pair of values of two axes.
 
-    ``values`` are the measure of each run, NaN where undefined; ``seeds`` counts those with a value; ``low``
-    and ``high`` are the 95 % interval of the mean over seeds, None without one.
+    ``values`` are the measure of each run, NaN where undefined; ``seeds`` counts the seeds with a value;
+    ``low`` and ``high`` are the 95 % interval of the mean over seeds, None without one.
     """
 
     values: tuple[Value, ...] = ()
@@ -127,12 +127,12 @@ class Cell:
 
     @property
     def mean(self) -> Value:
-        """The mean over the runs that have a value; a bound if one of them is, NaN if none has."""
+        """The mean over the runs that have a value; a bound if one of the values is, NaN if there is none."""
         return extreme(self.values, lambda found: float(np.mean([*found])))
 
     @property
     def number(self) -> float:
-        """The mean, of a bound its finite end; NaN without any."""
+        """The mean, or the finite end of a bound; NaN if there is neither."""
         return next((end for end in ends(self.mean) if math.isfinite(end)), math.nan)
 
     def text(self, *, full: bool = False) -> str:
@@ -156,7 +156,7 @@ class Cell:
 class Pivot:
     """A measure over two axes, each a name and its values; a row of cells for each value of y.
 
-    ``others`` are the axes, besides the seed, in which the runs of some cell differ.
+    ``others`` are the axes, other than the seed, in which the runs of some cell differ.
     """
 
     title: str
@@ -176,7 +176,7 @@ class Pivot:
 
     @property
     def notes(self) -> list[str]:
-        """The meaning of the texts that occur in the cells, and over what they are means."""
+        """The meaning of the marks that occur in the cells, and the axes over which they are means."""
         full = "".join(text for row in self.texts for text in row)
         rest = full.replace(NO_INTERVAL, "")
         occurs = {mark: mark in rest for mark in NOTES}
@@ -186,7 +186,7 @@ class Pivot:
         return [*notes, *[over] * bool(self.others)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data: of each cell the number, its two ends, the runs with a value, the interval."""
+        """Return plain data: each cell's number, its two ends, its runs and seeds, and its interval."""
         return {
             "measure": self.title,
             "x": list(self.x[1]),
@@ -223,7 +223,7 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
     """
     each = [settings_of(config) for config, _ in runs]
     known = set[str]().union(*each)
-    # The column "model" has the name that elsewhere stands for another key.
+    # "model" is a column of the table, but in a sweep's file another name of "kind".
     x, y = (axis if axis in known else ALIASES.get(axis, axis) for axis in (x, y))
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
     for (config, metrics), settings in zip(runs, each, strict=True):
@@ -232,12 +232,12 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
             at[settings.get(x), settings.get(y)].append((value, settings))
     axes = axes_of(config for config, _ in runs)
     for axis in (x, y):
-        # Also one in which these runs do not differ: of a sweep that has only begun, say.
+        # An axis may be one in which these runs do not differ, for instance if a sweep has only begun.
         if axis not in known:
             raise unknown_name("axis", axis, axes)
     if not at:
         raise InputError("epoch", measure.name, "no run was evaluated then", "choose an epoch of the table")
-    # What is missing comes first, then numbers by size, then words.
+    # Missing values come first, then numbers by size, then words.
     xs, ys = (
         sorted({pair[i] for pair in at}, key=lambda v: (v is not None, isinstance(v, str), v)) for i in (0, 1)
     )
@@ -254,7 +254,7 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
 def _cell(
     runs: Sequence[tuple[Value, Mapping[str, Any]]], shown: set[str], within: tuple[float, float]
 ) -> Cell:
-    """Return a cell, with an interval where every seed has the same settings, which else count as scatter."""
+    """Return a cell, with an interval only if all seeds have the same settings: else these add scatter."""
     values = tuple(value for value, _ in runs)
     by_seed: dict[int, dict[Hashable, Value]] = defaultdict(dict)
     for value, settings in runs:

@@ -84,7 +84,7 @@ class Plan:
 
     @cached_property
     def n_steps(self) -> int:
-        """The steps that the runs which are left still take."""
+        """The steps that are left in all."""
         return steps_of_runs(self.remaining)
 
     @property
@@ -94,7 +94,7 @@ class Plan:
 
 
 def load_sweep(source: str | Path) -> Sweep:
-    """Return the sweep in a study's file, or in the study of a name.
+    """Return the sweep of a study, given by its file or its name.
 
     Runs that two variants share are one run.
     """
@@ -106,7 +106,7 @@ def load_sweep(source: str | Path) -> Sweep:
 def run_name(config: MemberConfig) -> str:
     """Return a run's name: the beginning of the SHA-256 of what its configuration sets.
 
-    Defaults are left out, so that a setting which a later version adds changes no name.
+    Defaults are left out, so that a setting added in a later version changes no name.
     """
     data = config.model_dump(mode="json", exclude_defaults=True)
     text = json.dumps({"kind": config.model.kind, **data}, sort_keys=True)
@@ -122,7 +122,7 @@ def plan_of(sweep: Sweep, out: PathLike) -> Plan:
 
 @checked
 def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -> Plan:
-    """Train the runs that a sweep lacks, and return where its runs stand then.
+    """Train the runs that a sweep lacks, and return where its runs stand afterwards.
 
     Runs that are complete or diverged stay as they are; unfinished ones continue. Several processes may run
     the same sweep in one folder: each run is trained by one of them.
@@ -133,7 +133,7 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
     out : path
         The folder of the run folders.
     execution : Execution, optional
-        How; by default one run after the other in this process.
+        How to train; by default one run after the other in this process.
     """
     how = replace(execution or Execution(), resume=True, overwrite=False, shared=True)
     plan = plan_of(sweep, out)

@@ -1,4 +1,4 @@
-"""How far a long piece of work is: a bar in a terminal, a changing line in a notebook, lines in a pipe."""
+"""The progress of long work: a bar in a terminal, a changing line in a notebook, lines in a pipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _bars: ContextVar[Progress | None] = ContextVar("bars", default=None)
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show the progress of long work inside the block; otherwise none is shown."""
+    """Show the progress of long work inside the block; outside it none is shown."""
     width = terminal_width()
     bars = Progress(
         BarColumn(bar_width=max(width // 8, 4)),
@@ -41,7 +41,7 @@ def show_progress() -> Iterator[None]:
 
 
 def track(items: Collection[Item], what: str) -> Iterator[Item]:
-    """Go through items and show how many are done; ``what`` is the work, as "judging claims"."""
+    """Go through items and show how many are done; ``what`` names the work, such as "judging claims"."""
     with progress(what, len(items)) as advance:
         for item in items:
             yield item
@@ -50,9 +50,9 @@ def track(items: Collection[Item], what: str) -> Iterator[Item]:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Yield a function that counts one part of the work as done, and ``dropped`` others as never to be done.
+    """Yield a function that counts one part of the work as done, and ``dropped`` others as cancelled.
 
-    The time until the first part is done is not counted: programs load in it, and it says little of the
+    The time until the first part is done is not counted: it includes loading, and says little about the
     others.
     """
     bars = _bars.get()
@@ -69,7 +69,7 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 
     def advance(dropped: int = 0) -> None:
         nonlocal due, has_said
-        task.total = (task.total or 0) - dropped  # By ``update`` the speed would be forgotten.
+        task.total = (task.total or 0) - dropped  # ``update`` would forget the speed.
         bars.advance(number)
         bars.update(number, state=state_of(task))
         now = time.monotonic()
@@ -94,13 +94,13 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def training_progress(total: int) -> Iterator[Callable[[sim.Progress], None]]:
-    """Show how many of all epochs are done, whoever trains."""
+    """Show how many of all epochs are done, on any engine."""
     with show_progress(), progress("training epochs", total) as advance:
         yield lambda run: advance(run.epochs - run.epoch if run.has_ended else 0)
 
 
 def state_of(task: Task) -> str:
-    """Return how far a piece of work is: what is done, how fast, and the time left."""
+    """Return the progress of a task: how much is done, how fast, and the time left."""
     text = f"{task.description}: {task.completed:.0f}/{task.total:.0f}"
     rate = task.speed
     if not rate or task.total is None:

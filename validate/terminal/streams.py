@@ -1,4 +1,4 @@
-"""The standard streams, which take any text and lose any reader, and sentences that fit the terminal."""
+"""Standard streams that take any text and survive a lost reader, and sentences that fit the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _wrapped = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False
 
 
 class OutputError(Exception):
-    """Standard output cannot be written: the disk behind it is full, say."""
+    """Standard output cannot be written, for instance because its disk is full."""
 
 
 def is_live(stream: TextIO | None) -> bool:
@@ -28,12 +28,12 @@ def is_live(stream: TextIO | None) -> bool:
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, COLUMNS first, within what can be laid out."""
+    """Return the width of the terminal, or COLUMNS if set, within the limits of the layout."""
     return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
 
 
 def printable(text: str) -> str:
-    """Return text without the characters that would steer a terminal: a name may hold any.
+    """Return text with "?" for characters that would control a terminal: a name may hold any.
 
     Bytes that Python could not decode, as in a file's name, stay.
     """
@@ -61,7 +61,7 @@ def filled(line: str, width: int, indent: str = "") -> str:
 
 
 def bound(text: str, pattern: str) -> str:
-    """Return text in which what fits the pattern will not be broken."""
+    """Return text whose matches of the pattern will not be broken."""
     return re.sub(pattern, lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
@@ -72,9 +72,9 @@ def broken(text: str, width: int, first: str = "", later: str = "") -> str:
 
 
 class _Stream(io.FileIO):
-    """A standard stream: once it cannot be written, what follows goes nowhere.
+    """A standard stream that discards its output once it cannot be written.
 
-    After a broken pipe, as with ``| head``, the command so runs to its end and its exit code is its own. Any
+    After a broken pipe, as with ``| head``, the command thus runs to its end and keeps its own exit code. Any
     other failure of standard output is an ``OutputError``.
     """
 
@@ -92,7 +92,7 @@ class _Stream(io.FileIO):
 
 
 def lenient(stream: TextIO) -> TextIO:
-    """Return a stream in place of another, which escapes what its encoding lacks and may lose its reader."""
+    """Return a replacement for a stream that escapes what its encoding lacks and survives a lost reader."""
     buffer = io.BufferedWriter(_Stream(stream.fileno(), "w", closefd=False))
     return io.TextIOWrapper(buffer, stream.encoding, "backslashreplace", line_buffering=True)
 
@@ -100,7 +100,7 @@ def lenient(stream: TextIO) -> TextIO:
 def prepare_streams() -> None:
     """Make the standard streams of this process fit for any text and any reader."""
     if sys.stderr is None:
-        # A descriptor left free, also in a worker, would be that of the next file, and receive our messages.
+        # The next file opened, here or in a worker, would else get the free descriptor and our messages.
         os.set_inheritable(os.dup2(os.open(os.devnull, os.O_WRONLY), 2), True)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = lenient(sys.stderr)

@@ -19,7 +19,7 @@ _STYLES = {
     **dict.fromkeys(("partly", "undecided", "censored", "undefined"), "yellow"),
     "not tested": "dim",
 }
-"""How a verdict or a state looks, by how it begins; the words say it too."""
+"""The style of a verdict or a state, by how it begins; the words alone say the same."""
 
 
 class Table(NamedTuple):
@@ -40,12 +40,12 @@ def print_json(value: Any) -> None:
 def print_table(
     title: str, header: Texts, rows: Sequence[Texts], spare: Texts = (), notes: Texts = ()
 ) -> None:
-    """Print a table on standard output, in words that are never broken.
+    """Print a table on standard output, without breaking words.
 
     In a terminal a column wraps between words. Where the columns do not fit, the spare ones are left out, the
-    last one first, and a line names them; if that is not enough, every row is a list of all its cells.
-    Elsewhere each row is one line. Verdicts are coloured, and cells under "verdict" and "state" that begin
-    with one. A note explains a word or a column of the table, as "word: meaning".
+    last one first, and a line names them; if that is not enough, every row is printed as a list of its cells.
+    Elsewhere each row is one line. Verdicts are coloured, and so are cells under "verdict" and "state" that
+    begin with one. A note explains a word or a column of the table, as "word: meaning".
     """
     from rich.console import Console
     from rich.table import Table
@@ -76,7 +76,7 @@ def print_table(
         console.print(table)
     if left_out:
         notes = [f"not shown in {width} columns: {', '.join(left_out)}", *notes]
-    for note in notes:  # One may explain columns that are left out.
+    for note in notes:  # Notes on left-out columns alone are skipped.
         if not {*note.partition(":")[0].split(", ")} <= {*left_out}:
             tell(note)
     print()
@@ -98,7 +98,7 @@ def _bound(cell: str) -> str:
 def _widths(columns: Mapping[str, Texts], width: int | None) -> list[int] | None:
     """Return each column's width, at least that of its longest word; None if these do not fit.
 
-    In a terminal, columns share the room: each has all that it needs up to one common width.
+    In a terminal, columns share the room: each gets as much as it needs, up to one common width.
     """
     from rich.cells import cell_len  # Characters of East Asia are two columns wide.
 

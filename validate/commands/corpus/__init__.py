@@ -32,5 +32,5 @@ class Options(CommandOptions):
 
 
 def run(options: Options) -> int:
-    """Refuse an action that does not come first, which would have been run itself."""
+    """Refuse an action that does not come first: if it did, it would have been run instead of this."""
     raise InputError("action", options.action, "comes after options", "give it as the first word")

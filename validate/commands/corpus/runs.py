@@ -24,11 +24,11 @@ PRESETS = (*(name for name in preset_names() if name.startswith("language-")), "
 QUESTIONS = "questions.txt"
 TOY = "toy-facts.txt"
 TEXTS = 1200
-"""Questions, and toy texts, that are written."""
+"""How many questions, and how many toy texts, are written."""
 SEQUENCES, FEWEST = 300, 50
-"""Sequences of each corpus that are drawn, and the fewest that a text of the user's may have."""
+"""Sequences that are drawn from each corpus, and the fewest that the user's text may have."""
 CONTEXT = 96
-"""Tokens of a sequence: a window of the text, whatever its documents are."""
+"""Tokens per sequence: a window of the text, across documents."""
 
 
 class Train(TrainingOptions):
@@ -50,7 +50,7 @@ class Train(TrainingOptions):
     tokenizer: Path | None = None
     """A Hugging Face tokenizer.json; without it, lower-case words."""
     vocabulary: int | None = None
-    """Keep this many tokens, <other> and <end> among them: the most frequent; the others become <other>."""
+    """Keep this many of the most frequent tokens, <other> and <end> included; the rest become <other>."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer, not only those that occur."""
     context: int = 128
@@ -157,9 +157,10 @@ def _judge(runs: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
 class Demo(TrainingOptions):
     """Train a small GPT-2 on a text and on generated questions in the form of PrOntoQA, and judge.
 
-    γ = 0.8 and 0.3, three seeds each. FILE is any text, or JSON Lines or Parquet with the key text; without
-    one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the
-    cosines of their words, which the text predicts before training. The exit code is 1 if a claim fails.
+    It trains three seeds each at γ = 0.8 and 0.3. FILE is any text, or JSON Lines or Parquet with the key
+    text; without one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora
+    and about the cosines of their words, which the text predicts before training. The exit code is 1 if a
+    claim fails.
 
     example: anchorflow corpus demo --out runs/corpus-demo
     """
@@ -181,11 +182,11 @@ def demo(options: Demo) -> int:
     from validate.training import train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file
-    # Here too, so that a device that cannot be had is refused before the texts are written.
+    # Checked here too, so that an unavailable device is refused before the texts are written.
     check_machine(execution)
     if other is not None:
         if (name := corpus_name(str(other))) == corpus_name(QUESTIONS):
-            problem = f"its corpus would be {name}, as the generated questions are"
+            problem = f"its corpus would be named {name}, like that of the generated questions"
             raise InputError("file", str(other), problem, "give it another name")
         try:
             n = sim.make_language_task([_source(other)], length=CONTEXT, layout="pack").n_sequences
@@ -195,7 +196,7 @@ def demo(options: Demo) -> int:
                 raise InputError("file", str(other), f"{error.problem}: {error.value!r}", remedy) from None
             if error.argument != "length":
                 raise
-            n = 0  # Not even one sequence of the length that every demo has.
+            n = 0  # Too short for even one sequence.
         if n < FEWEST:
             problem = f"has {n} sequences of {CONTEXT} tokens"
             raise InputError("file", str(other), problem, f"give a text of {FEWEST * CONTEXT} words or more")

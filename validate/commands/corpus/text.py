@@ -29,7 +29,7 @@ class TextOptions(CommandOptions):
     """The model's Hugging Face tokenizer.json; without it, lower-case words by falling frequency."""
 
     def texts(self) -> Iterator[str]:
-        """Return the documents of the files, one after the other, and show how far the reading is."""
+        """Yield the documents of the files, one after the other, and show the progress of reading."""
         from validate.terminal.progress import progress
 
         total = sum(path.stat().st_size for path in self.files if is_file(path))
@@ -102,9 +102,9 @@ def predict(options: Predict) -> int:
 class Embedding(TextOptions):
     """Compare the embeddings of any model's checkpoints with the prediction from the counts of a text.
 
-    FILE is text (.txt, .md), JSON Lines or Parquet: what the model was trained on, or a sample of it. Row i
-    of the embedding has to be token i of the tokenizer. The control is the prediction from shuffled text.
-    With --checkpoints each matrix of a revision has a line, by step; those out of order are named.
+    FILE is text (.txt, .md), JSON Lines or Parquet: the model's training data, or a sample of them. Row i
+    of the embedding must belong to token i of the tokenizer. The control is predicted from shuffled text.
+    With --checkpoints each matrix of a revision has a line, by step; revisions out of order are named.
 
     example: anchorflow corpus embedding stories.txt --checkpoint model.safetensors --tokenizer tokenizer.json
     """
@@ -112,7 +112,7 @@ class Embedding(TextOptions):
     checkpoint: Path | None = None
     """A safetensors file, or the index of one in parts; this or --checkpoints is needed."""
     checkpoints: str = ""
-    """A pattern for the files of many revisions, as 'runs/*/model.safetensors'."""
+    """A pattern for the files of many revisions, such as 'runs/*/model.safetensors'."""
     out: Path | None = None
     """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
@@ -120,8 +120,8 @@ class Embedding(TextOptions):
     padded: bool = False
     """Allow an embedding of more rows than the tokenizer has tokens."""
     predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ()
-    """What is compared: see docs/corpus.md. By default tied and bigram; for a series, according to its
-    read-out."""
+    """The predictions to compare, see docs/corpus.md; by default tied and bigram, for a series those that fit
+    its read-out."""
     tokens: tuple[str, ...] = ()
     """The tokens to compare, instead of the most frequent ones and the bands of frequency."""
     top: int = 500
@@ -147,14 +147,14 @@ def embedding(options: Embedding) -> int:
         revisions = [options.checkpoint]
     else:
         revisions, pattern = list[Path](), as_path("checkpoints", options.checkpoints)
-        with suppress(ValueError, IndexError):  # From pathlib, of patterns such as "a**" and ".".
+        with suppress(ValueError, IndexError):  # Raised by pathlib for patterns such as "a**" and ".".
             revisions = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
     if not revisions:
         raise InputError("--checkpoints", options.checkpoints, "matches no file", "check the pattern")
     folder = None if options.out is None else OutputFolder(options.out)
     if folder is not None:
         folder.check(("series.json",), ("figures/series",))
-    # A checkpoint that cannot be read is said at once, before a long text is read.
+    # An unreadable checkpoint is reported at once, before a long text is read.
     first, *_ = [Checkpoint(path) for path in revisions]
     matrix = first.matrix(options.tensor)
     corpus = sim.build_corpus(options.texts(), tokenizer=options.tokenizer)
