@@ -32,12 +32,11 @@ signal n, 130 for Ctrl-C (nothing is lost)."""
 
 def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lambda: None) -> int:
     """Run a command and return its exit code; ``begin`` is called once all that it needs is imported."""
-    if arguments is None:
-        # Figures only go to files, and matplotlib cannot be imported under a backend that it does not know.
-        os.environ["MPLBACKEND"] = "agg"
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if arguments is None:
+            # Figures only go to files; matplotlib cannot be imported under a backend that it does not know.
+            os.environ["MPLBACKEND"] = "agg"
             prepare_streams()
             warnings.showwarning = lambda message, *_, **__: say(f"anchorflow: warning: {message}")
         code = _run(words, begin)
