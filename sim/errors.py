@@ -1,4 +1,4 @@
-"""What may go wrong in training besides bad input."""
+"""Errors in training other than bad input."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class BusyError(InputError):
 
 
 class UnwritableError(InputError):
-    """The system did not write: a full disk, a folder that may only be read."""
+    """The system could not write: a full disk, or a read-only folder."""
 
 
 NOT_BEGUN = "before any run started"
-"""A note on what ended a command before any of its runs had a folder."""
+"""A note on an error that ended a command before any of its runs had a folder."""
 
 
 class UnfinishedRunsError(RuntimeError):
     """Some runs did not finish, because their processes were killed; the others did, or were stopped.
 
-    ``reasons`` tells of each such run's folder what became of its process; of all ``n_runs``, ``n_stopped``
-    did not finish either, because they were asked to stop.
+    ``reasons`` maps the folder of each such run to what became of its process; of all ``n_runs``, another
+    ``n_stopped`` did not finish because they were asked to stop.
     """
 
     def __init__(self, reasons: Mapping[str, str], n_runs: int, n_stopped: int = 0) -> None:
         self.reasons, self.n_runs, self.n_stopped = dict(reasons), n_runs, n_stopped
-        # All three, so that the error travels whole between processes.
+        # All three, so that nothing is lost when the error is pickled.
         super().__init__(self.reasons, n_runs, n_stopped)
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from sim.config.section import Count, Section, Several
 from theory import InputError
 
 Unit = Literal["paragraph", "line", "file"]
-"""What a document is in a text file; a paragraph ends at an empty line."""
+"""What counts as a document in a text file; a paragraph ends at an empty line."""
 Layout = Literal["pad", "cut", "pack"]
 
 
@@ -28,7 +28,7 @@ class CorpusSource(Section):
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
     sha256: Several[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = ()
-    """The files' checksums, in order, or none; a file with another one is refused."""
+    """The files' checksums, in order, or none; a file that differs is refused."""
 
     @model_validator(mode="after")
     def _a_checksum_each(self) -> CorpusSource:
@@ -51,14 +51,14 @@ class LanguageTask(Section):
     length: Annotated[int, Field(ge=2, le=100_000)]
     """The context: a sequence has this many inputs, each predicting the token after it."""
     vocab_size: Annotated[int, Field(ge=3, le=10_000_000)]
-    """Tokens: all that occur in the corpora and <end>, or fewer, the most frequent and <other>."""
+    """Tokens: all in the corpora and <end>; or fewer: the most frequent ones and <other>."""
     layout: Layout = "cut"
     """pad: one document per sequence, padded; longer ones are refused; cut: the same, longer ones shortened;
     pack: the documents of a corpus one after another, without padding."""
     tokenizer: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
-    """A tokenizer.json of Hugging Face; empty for words in lower case and marks."""
+    """A Hugging Face tokenizer.json; empty for lower-case words and punctuation marks."""
     whole_vocabulary: bool = False
-    """Keep every token of the tokenizer under its own number, and <end> behind them, whatever occurs."""
+    """Keep every token of the tokenizer, occurring or not, under its own number, with <end> after them."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> LanguageTask:

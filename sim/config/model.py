@@ -1,6 +1,6 @@
 """Which model a run trains: one section for each kind, distinguished by ``kind``.
 
-Sources as in ``sim.config.run``. A setting that a kind leaves no choice about is a class constant beside the
+Sources are as in ``sim.config.run``. A setting that is fixed for a kind is a class constant beside the
 others, so that code for several kinds may ask any of them.
 """
 
@@ -109,9 +109,9 @@ class TransformerConfig(ModelSection):
     biases: bool = tagged("chosen", False)
     """Whether all linear maps and layer norms have biases."""
     norm_biases: bool = tagged("chosen", False)
-    """Whether layer norms have biases, whatever the linear maps have; they start at zero."""
+    """Whether layer norms have biases even if the linear maps have none; they start at zero."""
     read_out_bias: bool = tagged("chosen", False)
-    """Whether the read-out has a bias, whatever the other maps have."""
+    """Whether the read-out has a bias even if the other maps have none."""
     bias_scale: float = tagged("chosen", 0.0, ge=0, le=1000)
     """Biases of linear maps start uniform within ± this / √fan-in: 0 for zero, 1 as torch does."""
     scale_residual: bool = tagged("chosen", False)
@@ -163,7 +163,7 @@ class GPT2Config(ModelSection):
     norm_epsilon: float = tagged("paper", 1e-5, ge=0)
     """Added to the variance under a layer norm's root."""
     own_scales: bool = tagged("chosen", False)
-    """Keep GPT-2's own initial scale, whatever γ is, of both tables (0.02) and of W_O and W_out
+    """Whatever γ is, keep GPT-2's own initial scale for both tables (0.02) and for W_O and W_out
     (0.02 / √(2 n_layers)), as one of the group's scripts does."""
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What every kind of model has in its section of a configuration, and which kinds there are."""
+"""The settings that every kind of model has in a configuration, and which kinds there are."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ Kind = TypeVar("Kind", bound=ModelSection)
 def register_model(section: type[Kind]) -> type[Kind]:
     """Make a kind of model known to configurations; a decorator for its section.
 
-    Where training takes several processes, each imports the section's module, and with it this call.
+    Where training uses several processes, each imports the section's module and so makes this call.
 
     Raises
     ------

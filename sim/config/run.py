@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     TaskSource = str | Path | TaskTable | Task | LanguageTask
 else:
     TaskSource = Annotated[str | TaskTable, PlainSerializer(lambda task: any_task_table(as_any_task(task)))]
-"""What a configuration may be given as its task (for type checkers), and what it then holds and saves."""
+"""The task as a configuration accepts it (for type checkers), and as it then holds and saves it."""
 Kernels = Literal["auto", "torch", "compiled"]
-"""Which kernels training takes (``sim.training.kernels``); here, so that options do not load torch."""
+"""Which kernels training uses (``sim.training.kernels``); here, so that options do not load torch."""
 
 
 class DataConfig(Section):
@@ -46,7 +46,7 @@ class DataConfig(Section):
     n_sequences: Count = tagged("paper", 200_000)
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
     fresh_noise: bool = tagged("chosen", False)
-    """Draw noise tokens and key positions anew for every epoch; for a drawn sample."""
+    """Draw new noise tokens and key positions for every epoch; only for a drawn sample."""
     shuffle_labels: bool = tagged("chosen", False)
     """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
     table_seed: int = tagged("chosen", -1, ge=-1, le=LARGEST_SEED)
@@ -82,7 +82,7 @@ class TrainingConfig(Section):
     warmup_epochs: Epoch = tagged("chosen", 10)
     """Epochs of the rise."""
     warmup_factor: float = tagged("sibling", 10.0, gt=0)
-    """The peak learning rate over the first one; experiments like the paper's use 3 to 25."""
+    """Ratio of the peak learning rate to the first; experiments like the paper's use 3 to 25."""
     final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
     """Learning rate at the end of the cosine."""
     weight_decay: float = tagged("sibling", 0.01, ge=0)
@@ -104,7 +104,7 @@ class TrainingConfig(Section):
     evaluate_every: Count = tagged("chosen", 5)
     """Epochs between evaluations; changes no weight."""
     evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
-    """Above 1, long epochs are also evaluated in between; needs evaluate_every = 1."""
+    """Above 1, runs are also evaluated within epochs; needs evaluate_every = 1."""
     evaluation_size: Count = tagged("chosen", 20_000)
     """Largest number of sequences evaluated per data set."""
     snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
@@ -179,7 +179,7 @@ class RunConfig(Settings):
     """One run for each seed and γ."""
     task: TaskSource = tagged("paper", "emb-mlp")
     """A preset ("emb-mlp", "paper"), a task's TOML file, or a table as such a file holds it; a table with
-    corpora is a language model's. Saved as a table: the file may change, or be elsewhere for who reads it."""
+    corpora is a language model's. Saved as a table, since the file may change or be missing elsewhere."""
 
     @field_validator("task", mode="before")
     @classmethod
@@ -240,7 +240,7 @@ class MemberConfig(Settings):
 
     @property
     def name(self) -> str:
-        """The name of the run's folder: γ to six digits, or to all that it has."""
+        """The name of the run's folder: γ to six digits, or in full if it has more."""
         short = f"{self.init_rate:zg}"
         rate = short if float(short) == self.init_rate else repr(self.init_rate)
         return f"gamma{rate}_seed{self.seed}"
@@ -276,7 +276,7 @@ def _with_text_keys(data: object, name: str = "") -> dict[str, Any]:
 def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed.
 
-    A preset says it of its settings (``Settings.sources``); a run read from its folder has it ``recorded``.
+    A preset names the sources of its settings (``Settings.sources``); a run's folder has them ``recorded``.
     """
     found: dict[str, str] = {}
     for name in SECTIONS:

@@ -15,10 +15,10 @@ from theory import InputError
 from theory.errors import unknown_key
 
 MANY = 1_000_000_000
-"""The largest count of anything; what exceeds memory is refused with an estimate (``check_size``)."""
+"""The largest allowed count; sizes that exceed memory are refused with an estimate (``check_size``)."""
 Item = TypeVar("Item")
 Several = Annotated[tuple[Item, ...], Strict(False)]
-"""A tuple, or the list that a TOML file has instead; its items are as strict as any value."""
+"""A tuple, or the list that a TOML file has instead; its items are checked as strictly as any value."""
 Count = Annotated[int, Field(ge=1, le=MANY)]
 Width = Annotated[int, Field(ge=1, le=10_000_000)]
 _MOST_NAMED = 3
@@ -26,7 +26,7 @@ _LONGEST = 40
 
 
 class Section(BaseModel):
-    """A frozen table of settings that refuses unknown keys, other types than its own, NaN and infinity.
+    """A frozen table of settings that refuses unknown keys, wrong types, NaN and infinity.
 
     Instead of pydantic's report it raises an InputError: the first problem, in one sentence.
     """
@@ -52,7 +52,7 @@ class Section(BaseModel):
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's numbers, arrays of them and paths as a file would hold them; anything else as it is."""
+    """Return NumPy numbers and arrays, and paths, as a file would hold them; anything else unchanged."""
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
     if isinstance(value, (np.generic, np.ndarray)):
@@ -61,7 +61,7 @@ def _plain(value: Any) -> Any:
 
 
 def tagged(source: str, default: Any, **checks: Any) -> Any:
-    """Return a field with a default and where it comes from: paper, sibling or chosen."""
+    """Return a field with a default and the default's source: paper, sibling or chosen."""
     return Field(default, json_schema_extra={"source": source}, **checks)
 
 
@@ -97,7 +97,7 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
 def differences(own: BaseModel, other: BaseModel) -> str:
     """Return the first keys in which two configurations differ, each as "key = own, not other".
 
-    The keys of a task come last, since one change of it is often many of its keys.
+    The keys of a task come last, since one change of it often changes many keys.
     """
     tables = [dict(flattened("", each.model_dump(mode="json"))) for each in (own, other)]
     keys = sorted(tables[0].keys() | tables[1].keys(), key=lambda key: (key.startswith("task"), key))
@@ -108,7 +108,7 @@ def differences(own: BaseModel, other: BaseModel) -> str:
 
 
 def flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield each value as JSON, behind its keys with dots; a list of tables counts its own from 0."""
+    """Yield each value as JSON, after its dotted key; tables in a list are numbered from 0."""
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
         value = {str(number): each for number, each in enumerate(value)}
     if not isinstance(value, dict):

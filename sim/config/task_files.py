@@ -1,4 +1,4 @@
-"""Files that name a task: a task alone, or a configuration that holds one, distinguished by their content."""
+"""Files that describe a task: a task alone, or a configuration that holds one, told apart by content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS
 
 PRESETS = {"paper": 9, "emb-mlp": 3}
-"""Named tasks: the paper's, by sequence length."""
+"""Named tasks: the paper's, each with its sequence length."""
 CONFIG_KEYS = ("init_rates", "seeds", "task", "model", "data", "training", "sources")
 """The keys of a configuration file (the fields of ``RunConfig``)."""
 BOTH_LOOK_LIKE = (
@@ -29,7 +29,7 @@ BOTH_LOOK_LIKE = (
 def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | LanguageTask:
     """Return the task that a preset's name, a TOML file, a table or a task describes.
 
-    That of a language model is a table with corpora.
+    A table with corpora describes a language model's task.
     """
     if isinstance(value, Task | LanguageTask):
         return value
@@ -40,7 +40,7 @@ def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | 
         try:
             written = json.dumps(table)
         except (TypeError, ValueError, RecursionError):
-            return task_from_dict(table)  # What JSON cannot hold is refused by its name.
+            return task_from_dict(table)  # A value that JSON cannot hold is refused by name.
         return _read_once(written)
 
 
@@ -55,7 +55,7 @@ def as_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task:
 
 @functools.lru_cache(maxsize=8)
 def _read_once(written: str) -> Task:
-    """Read a table in JSON: the runs of an experiment have one task, and reading it takes milliseconds."""
+    """Read a table in JSON: the runs of an experiment share one task, and reading it takes milliseconds."""
     return task_from_dict(json.loads(written))
 
 
@@ -85,7 +85,7 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     inner = described["task"]
     named = isinstance(inner, str) and inner not in PRESETS and not inner.endswith(".json")
     if named and "task" in load_toml(Path(inner)):
-        # Else a file could name itself.
+        # Otherwise a file could name itself.
         raise InputError("task", inner, "a configuration in place of a task", "name a task file")
     return task_table(inner)
 
@@ -93,8 +93,8 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
 def read_description(file: Path | str) -> dict[str, Any]:
     """Read a file that ``anchorflow train`` takes, and return the keys of a configuration.
 
-    It is a configuration, and a task file that it names is found beside it; a run's config.json; or a task,
-    which is returned as ``{"task": table}``. A file that is none of these, or two at once, is refused.
+    It may be a configuration, beside which a task file that it names is sought; a run's config.json; or a
+    task, returned as ``{"task": table}``. A file that is none of these, or two at once, is refused.
     """
     path = as_path("file", file)
     if str(file) in PRESETS and not is_file(path):

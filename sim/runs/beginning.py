@@ -1,7 +1,7 @@
-"""How a run folder begins: made, replaced, or opened to continue; never over what is not this program's.
+"""How a run folder begins: made, replaced, or opened to continue; files of others are never overwritten.
 
-A run on text reads its texts again when it continues, and other tokens under the same numbers would go
-unnoticed: the tokenizer's file lies outside the folder, and its checksum is kept.
+A run on text reads its texts again when it continues. The tokenizer's file lies outside the folder, and other
+tokens under the same numbers would go unnoticed, so its checksum is kept.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from theory import InputError
 def open_folder(
     path: Path, member: MemberConfig, *, resume: bool = False, overwrite: bool = False
 ) -> RunFolder:
-    """Return a run's folder, new or as it was left, to whoever holds its lock; refuse what is in the way.
+    """Return a run's folder, new or to be continued; refuse a path that is taken. The caller holds its lock.
 
-    A new one appears whole, with its configuration, and one that is replaced goes in the same moment.
+    A new folder appears whole, with its configuration, and at the same moment the one it replaces disappears.
     """
     exists = check_folder(path, member, resume=resume, overwrite=overwrite)
     new, old = (path.with_name(f".{path.name}.anchorflow-{which}") for which in ("new", "old"))
     with writing(path):
-        for left in (new, old):  # By a process that was killed.
+        for left in (new, old):  # Left by a process that was killed.
             shutil.rmtree(left, ignore_errors=True)
         for file in filter(is_leftover, entries(path)):
             file.unlink()
@@ -50,10 +50,9 @@ def open_folder(
 
 
 def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: bool) -> bool:
-    """Return whether there is a run to continue; refuse, before anything is changed, what is in the way.
+    """Return whether there is a run to continue; before anything is changed, refuse a path that is taken.
 
-    A folder that holds anything else is refused, unless asked to overwrite it and this program wrote all of
-    it.
+    A folder that holds anything else is refused, unless ``overwrite`` is set and this program wrote it all.
     """
     with writing(path):
         if path.is_symlink():
@@ -82,7 +81,7 @@ def _not_ours(path: Path, which: Path | str) -> InputError:
 
 def _check_same(path: Path, member: MemberConfig) -> None:
     begun = read_config(path)
-    # First: other tokens can make another task.
+    # Checked first, as other tokens can make another task.
     folder, now = RunFolder(path), tokenizer_record(begun)
     recorded = now and folder.has_provenance and folder.read_provenance().get("tokenizer")
     if now and recorded and now["sha256"] != recorded["sha256"]:
@@ -95,6 +94,6 @@ def _check_same(path: Path, member: MemberConfig) -> None:
 
 
 def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
-    """Return file and SHA-256 of a run's tokenizer as they are now, None if it has none."""
+    """Return the file of a run's tokenizer and its SHA-256 now, or None without a tokenizer."""
     file = member.task.tokenizer if isinstance(member.task, LanguageTask) else ""
     return {"file": file, "sha256": digest_of(file)} if file else None

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, with one writer at a time; tensors in safetensors files."""
+"""Files that are either whole or absent, with one writer at a time; tensors in safetensors files."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def writing(
 def only_writer(path: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block; raise BusyError if another has it.
 
-    The lock is a file beside it, because what it stands for may be replaced; the kernel releases it with its
-    holder. ``wait`` is in seconds.
+    The lock is a file beside the folder or file, which itself may be replaced; the kernel releases the lock
+    when its holder dies. ``wait`` is in seconds.
     """
     file = lock_file(path)
     lock = FileLock(file, timeout=wait, fallback_to_soft=False)
@@ -60,7 +60,7 @@ def only_writer(path: Path, *, wait: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while held: who opened it meanwhile sees that it has no name any more, and tries again.
+        # Removed while held: a process that has opened it sees that it no longer has a name, and tries again.
         file.unlink(missing_ok=True)
         lock.release()
 
@@ -110,12 +110,12 @@ def read_regular(path: Path) -> bytes:
 
 
 def entries(folder: Path) -> list[Path]:
-    """Return everything in a folder but folders, recursively, without following links."""
+    """Return everything in a folder except folders, recursively, without following links."""
     return [entry for entry in sorted(folder.rglob("*")) if entry.is_symlink() or not entry.is_dir()]
 
 
 def finite(value: float) -> float | None:
-    """Return the value for JSON, which knows neither NaN nor infinity."""
+    """Return the value, or None for NaN and infinity, which JSON lacks."""
     return value if math.isfinite(value) else None
 
 
@@ -131,7 +131,7 @@ def write_json(path: Path, value: Any) -> None:
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """The state in a checkpoint besides tensors."""
+    """A checkpoint's state apart from its tensors."""
 
     epoch: int
     position: int
@@ -153,7 +153,7 @@ def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, st
     content = safetensors.numpy.save({name: np.ascontiguousarray(each) for name, each in arrays.items()})
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
-    if metadata:  # Its order, where the library writes it, differs between processes.
+    if metadata:  # The library would write it in an order that differs between processes.
         header["__metadata__"] = dict(sorted(metadata.items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
@@ -161,7 +161,7 @@ def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, st
 
 
 def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
-    """Return a safetensors file's arrays and its metadata; raise DamagedError if it is no such file."""
+    """Return a safetensors file's arrays and its metadata; raise DamagedError if it is not one."""
     try:
         arrays = safetensors.numpy.load(content)
     except KeyError as error:

@@ -33,7 +33,7 @@ CONFIG, STATISTICS = "config.json", "statistics.safetensors"
 PLAN = "planned.json"
 """In a folder of runs: the configurations that were to be trained into it."""
 _IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
-"""Each of these makes a folder a run's: one that lost another of them is refused, and not passed over."""
+"""Any of these marks a run folder: one that has lost another of them is refused, not passed over."""
 _REMEDY = "restore it, or move the folder away and train the run again"
 _CONTINUE = "free space or restore access; the same command, with --resume if it has that, continues"
 _Content = TypeVar("_Content")
@@ -50,13 +50,13 @@ def checkpoint_name(step: int) -> str:
 
 
 def is_run_folder(path: Path) -> bool:
-    """Return whether a folder has a file that makes it a run's, readable or not."""
+    """Return whether a folder has a file that marks a run folder, readable or not."""
     return is_folder(path) and any(os.access(path / name, os.F_OK) for name in _IDENTITY)
 
 
 def runs_inside(folder: Path, *levels: int) -> list[Path]:
-    """Return the run folders so many levels below a folder, sorted: 1 for a study's, 2 for its variants'."""
-    # None that is hidden: so are those that are being made or replaced, and what a kill then leaves.
+    """Return the run folders at these levels below a folder, sorted: 1 for a study's, 2 for its variants'."""
+    # Hidden folders are left out: runs that are being made or replaced, and those that a kill then leaves.
     patterns = ["[!.]*/" * level + name for level in levels for name in _IDENTITY]
     return sorted({file.parent for pattern in patterns for file in folder.glob(pattern)})
 
@@ -69,7 +69,7 @@ class RunFolder(Manifest):
         object.__setattr__(self, "path", as_path("path", self.path))  # A string works as well.
 
     def write(self, name: str, content: bytes | str) -> Path:
-        """Write one of its files, or replace it; refuse to where the folder was moved since the run began."""
+        """Write or replace one of its files; refuse if the folder was moved since the run began."""
         with writing(self.path, remedy=_CONTINUE):
             if not (self.path / CONFIG).is_file():
                 problem = "this run's folder, or the file that identifies it, was moved or deleted"
@@ -82,13 +82,13 @@ class RunFolder(Manifest):
         self.write(name, write_tensors(arrays, dict(meta)))
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
-        """Write a checkpoint, then drop what is not needed beside it."""
+        """Write a checkpoint, then drop those that are no longer needed."""
         text = json.dumps(asdict(state), allow_nan=False)
         self.write_arrays(checkpoint_name(state.step), arrays, {"state": text})
         self.drop_checkpoints(state.step)
 
     def drop_checkpoints(self, now: int) -> None:
-        """Drop the checkpoints after a step, and of those up to it all but the two newest."""
+        """Drop the checkpoints after step ``now``, and all but the two newest of the others."""
         steps = self.checkpoint_steps()
         for step in set(steps) - set([step for step in steps if step <= now][:2]):
             with writing(self.path, remedy=_CONTINUE):
@@ -111,26 +111,26 @@ class RunFolder(Manifest):
         return self._numbers("snapshots", "epoch")
 
     def _numbers(self, inside: str, prefix: str) -> list[int]:
-        """Return the numbers in a folder's names; refuse one that cannot be read, or is lost."""
+        """Return the numbers in the names of a folder's files; refuse a folder that is unreadable or lost."""
         try:
             names = [file.name for file in (self.path / inside).iterdir()]
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not any(n.startswith(inside) for n in self.listed()):
-                return []  # Nothing was written into it yet.
+                return []  # Nothing has been written into it yet.
             problem = f"cannot be read ({error.strerror})"
             raise InputError("run", str(self.path / inside), problem, _REMEDY) from None
         found = [re.fullmatch(rf"{prefix}_(\d{{6,}})\.safetensors", name) for name in names]
         return sorted(int(match[1]) for match in found if match)
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
-        """Return a checkpoint's tensors and the rest of its state; DamagedError if it is not as written."""
+        """Return a checkpoint's tensors and other state; raise DamagedError if it is not as written."""
         arrays, meta = read_tensors(self.verified(checkpoint_name(step)))
         return arrays, CheckpointState(**json.loads(meta["state"]))
 
     def epochs_done(self) -> int:
         """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
         for step in self.checkpoint_steps():
-            with suppress(DamagedError, FileNotFoundError):  # Whoever trains it drops old ones.
+            with suppress(DamagedError, FileNotFoundError):  # A process that trains it drops old ones.
                 return self.read_checkpoint(step)[1].epoch
         return 0
 
@@ -166,7 +166,7 @@ class RunFolder(Manifest):
             raise _incomplete(self.path, name) from None
         except InputError:  # The list of checksums itself is damaged.
             raise
-        except ValueError as error:  # DamagedError, and what is no JSON.
+        except ValueError as error:  # DamagedError, or content that is not JSON.
             raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
 
     def check_complete(self) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class RunFolder(Manifest):
         provenance = self.read_provenance()
         if provenance["status"] != "complete":
             raise unfinished(self.path, provenance)
-        self.snapshot_epochs()  # Or refuse their folder.
+        self.snapshot_epochs()  # Refuses their folder if it is unreadable or lost.
         for name in self.listed():  # A complete run needs no checkpoints any more.
             if not name.startswith("checkpoints/") and not os.access(self.path / name, os.F_OK):
                 raise _incomplete(self.path, name)
@@ -217,7 +217,7 @@ def _incomplete(folder: Path, part: str) -> InputError:
 
 
 def planned_in(folder: Path, members: Iterable[MemberConfig]) -> dict[Path, MemberConfig]:
-    """Return runs by their folders inside one."""
+    """Return each run by its folder inside ``folder``."""
     return {folder / member.name: member for member in members}
 
 
@@ -237,7 +237,7 @@ def planned_runs(folder: Path) -> dict[Path, MemberConfig]:
 
 
 def import_option(file: str | None) -> str:
-    """Return the option of a command line that imports a file or module; nothing without one."""
+    """Return the command-line option that imports a file or module; nothing without one."""
     return f" --import {quote(file)}" if file else ""
 
 
@@ -246,7 +246,7 @@ def unfinished(folder: Path, provenance: Mapping[str, Any]) -> InputError:
     if provenance["status"] == "diverged":
         remedy = "train it again with a smaller training.learning_rate and --overwrite"
         return InputError("run", str(folder), str(provenance.get("reason")), remedy)
-    # All that was planned beside it, rather than this run alone.
+    # Continue everything that was planned with it, rather than this run alone.
     begun = folder.parent if (folder.parent / PLAN).is_file() else folder
     first, again = import_option(provenance.get("model_file")), "or train it again with --overwrite"
     remedy = f"continue it: anchorflow train --resume {quote(str(begun))}{first}; {again}"

@@ -1,4 +1,4 @@
-"""The checksums of what this program wrote into a folder: nothing else there is ever replaced or deleted.
+"""The checksums of files that this program wrote into a folder: no other is ever replaced or deleted.
 
 A JSON object from file names to SHA-256 digests. A file is listed before it is written, so that a kill leaves
 no file unlisted: one that is being replaced has two digests, the new one and the one before.
@@ -31,7 +31,7 @@ class Manifest:
     path: Path
 
     def listed(self) -> Listed:
-        """Return what is listed, nothing where there is no list; refuse one that cannot be read."""
+        """Return the listed files, none without a list; refuse a list that cannot be read."""
         file = self.path / self.name
         try:
             lines = _FORMAT.validate_json(read_regular(file))
@@ -43,7 +43,7 @@ class Manifest:
         return {name: (known,) if isinstance(known, str) else tuple(known) for name, known in lines.items()}
 
     def verified(self, name: str) -> bytes:
-        """Return a file's content if it is as listed; FileNotFoundError without it, else DamagedError."""
+        """Return a file's content if it is as listed; else raise FileNotFoundError or DamagedError."""
         problem = ""
         for _ in range(2):  # Between the two readings its writer may replace both.
             try:
@@ -59,7 +59,7 @@ class Manifest:
         raise DamagedError(f"{problem} in {self.name}")
 
     def foreign(self) -> list[Path]:
-        """Return what this program did not write into the folder, or others changed, links included."""
+        """Return entries that this program did not write, or that others have changed, links included."""
         listed = self.listed()
         return [
             entry
@@ -70,7 +70,7 @@ class Manifest:
         ]
 
     def write(self, name: str, content: bytes | str) -> Path:
-        """Write a file, or replace one that this program wrote and nobody changed since; else InputError."""
+        """Write a file, or replace one that nobody changed since this program wrote it; else InputError."""
         data, file = content.encode() if isinstance(content, str) else content, self.path / name
         listed, new = self.listed(), digest(data)
         before = self._digest_before(name, listed, new)
@@ -82,7 +82,7 @@ class Manifest:
         return file
 
     def remove(self, name: str) -> None:
-        """Delete a file that this program wrote, if it is there."""
+        """Delete a file that this program wrote, if it exists."""
         if self._digest_before(name, self.listed()) is not None:
             (self.path / name).unlink()
         self.forget(name)
@@ -92,7 +92,7 @@ class Manifest:
         self._save({other: known for other, known in self.listed().items() if other != name})
 
     def _digest_before(self, name: str, listed: Listed, new: str = "") -> str | None:
-        """Return the digest of a file of ours or with the ``new`` content, None without; refuse others."""
+        """Return the digest of our own file, or one with the ``new`` content; None without; refuse others."""
         file = self.path / name
         if Path(os.path.realpath(file)) != Path(os.path.realpath(self.path)) / name or name == self.name:
             raise _refused(file, "is a link, or not a file of this folder")

@@ -1,4 +1,4 @@
-"""Files that commands write: checked before any work, and nothing that others wrote is ever replaced."""
+"""Files that commands write: they are checked before any work, and files of others are never replaced."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class OutputFolder(Manifest):
     """A folder that a command writes into, with a list of what it wrote."""
 
     def check(self, names: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
-        """Refuse, before any work, a folder that cannot be written, or holds files of others to be replaced.
+        """Before any work, refuse a folder that cannot be written, or where others' files would be replaced.
 
-        ``names`` will be written, and files of any name into ``folders`` inside it. A run folder, and
-        whatever is in one, is refused: training deletes it with all in it if asked to.
+        ``names`` will be written, and files of any name in the subfolders ``folders``. A run folder, or any
+        folder inside one, is refused: training with ``overwrite`` deletes it with all its contents.
         """
         with writing(self.path):
             _check_no_run("out", self.path, self.path)
@@ -37,22 +37,21 @@ class OutputFolder(Manifest):
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that was written before and not changed since; else InputError."""
-        # Another command that writes here adds to the list, too.
+        # Another command that writes here adds to the same list.
         with only_writer(self.path / self.name, wait=PATIENCE), writing(self.path):
             return super().write(name, content)
 
     def remove(self, name: str) -> None:
-        """Delete a file that this program wrote, if it is there."""
+        """Delete a file that this program wrote, if it exists."""
         with only_writer(self.path / self.name, wait=PATIENCE), writing(self.path):
             super().remove(name)
 
 
 @dataclass(frozen=True)
 class OutputFile:
-    """A file that a command writes; one that is there stays, unless asked to overwrite it.
+    """A file that a command writes; an existing one is kept unless ``overwrite`` is set.
 
-    A link stays, and the file that it leads to is written. ``argument`` is the name of the argument that
-    named the path.
+    A link is kept, and its target is written. ``argument`` is the name of the argument that gave the path.
     """
 
     path: Path
@@ -60,14 +59,14 @@ class OutputFile:
     overwrite: bool = False
 
     def check(self) -> Path:
-        """Return the file to write; refuse, before any work, one that is there, a bad place, a run folder."""
+        """Return the file to write; before any work, refuse an existing file, a bad place or a run folder."""
         with writing(self.path, self.argument):
             target = Path(os.path.realpath(self.path))
-            # The real path of a pipe is no path: /dev/stdout leads to one.
+            # The real path of a pipe, to which /dev/stdout may lead, does not exist.
             if target.is_symlink() or (self.path.exists() and not self.path.is_file()):
                 raise OSError(None, "Is a folder, a pipe, a device, or a link that leads back to itself")
             _check_no_run(self.argument, self.path, target.parent)
-            # An empty file, as mktemp makes one, has nothing to lose.
+            # An empty file, such as mktemp makes, has nothing to lose.
             if not self.overwrite and target.exists() and target.stat().st_size > 0:
                 remedy = "choose another name, or ask for --overwrite"
                 raise InputError(self.argument, str(self.path), "exists already", remedy)
@@ -75,7 +74,7 @@ class OutputFile:
         return target
 
     def write(self, content: bytes | str) -> None:
-        """Write it whole, or leave the file that is there and raise InputError."""
+        """Write the whole file, or leave the existing one and raise InputError."""
         target = self.check()
         with writing(self.path, self.argument):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +89,7 @@ def file_name(text: str) -> str:
 
 
 def _check_no_run(argument: str, path: Path, folder: Path) -> None:
-    """Refuse a folder that is a run's, or in one."""
+    """Refuse a run folder, or a folder inside one."""
     real = Path(os.path.realpath(folder))
     for run in (real, *real.parents):
         # Another program may have a config.json as well.
@@ -100,7 +99,7 @@ def _check_no_run(argument: str, path: Path, folder: Path) -> None:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Make what is missing of a folder elsewhere: another command may be about to write into the folder."""
+    """Create a folder's missing parts under a temporary name: another command may be about to use its own."""
     there = next(parent for parent in (folder, *folder.parents) if os.path.lexists(parent))
     with tempfile.TemporaryDirectory(dir=there, prefix=".anchorflow-") as tried:
         Path(tried, folder.relative_to(there)).mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from typing import Any
 _PACKAGES = ("anchorflow", "numpy", "scipy", "torch", "safetensors", "pydantic")
 _ROOT = Path(__file__).resolve().parents[2]
 _LARGEST_DIFF = 64 * 1024
-"""Characters of uncommitted changes that a run's record keeps; of more, the beginning."""
+"""Characters of uncommitted changes that a run's record keeps; the rest is cut off."""
 
 
 @cache
@@ -64,7 +64,7 @@ def machine(device: str = "cpu") -> dict[str, Any]:
 
 
 def model_file(section: object) -> str | None:
-    """Return the file that registered a model of the user's own, which a reader has to import; else None."""
+    """Return the file that registered a user's own model, which a reader has to import; else None."""
     module = type(section).__module__
     return None if module.startswith("sim.") else getattr(sys.modules.get(module), "__file__", None)
 
@@ -81,10 +81,10 @@ def peak_memory_mib() -> float:
 
 
 def parts_before(earlier: Mapping[str, Any], present: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
-    """Return which code and machines trained a run before ``step``: a part for each change, the first first.
+    """Return which code and machines trained a run before ``step``: a part for each change, oldest first.
 
     ``earlier`` is the run's record so far, empty for a new run; ``present`` is ``software`` and ``machine``.
-    What was trained after ``step``, and is lost with a damaged checkpoint, counts no more.
+    Training after ``step`` that was lost with a damaged checkpoint no longer counts.
     """
     parts, last = list[dict[str, Any]](), {key: earlier.get(key) for key in present} | {"until_step": step}
     for part in [*earlier.get("parts", ()), last] if earlier else ():
@@ -100,7 +100,7 @@ def share_of_seconds(provenance: Mapping[str, Any]) -> float:
 
 
 def commit_text(provenance: Mapping[str, Any]) -> str:
-    """Return a record's commits, shortened, the first one first, and whether their trees had changes."""
+    """Return a record's commits, shortened, oldest first, and whether their trees had changes."""
     texts: list[str] = []
     for part in (*provenance.get("parts", ()), provenance):
         commit, changed = part.get("commit"), " with changes" * bool(part.get("dirty"))

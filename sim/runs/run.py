@@ -56,7 +56,7 @@ class Run:
         ----------
         path : Path
         unfinished : bool, optional
-            Read a run that is still in training, or was stopped, as far as it has come.
+            Also read a run that is still in training or was stopped, as far as it has come.
 
         Raises
         ------
@@ -70,12 +70,12 @@ class Run:
         if provenance["status"] == "diverged" or not folder.has_metrics:
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
-        # A kill may leave a later snapshot than the evaluations from which the run continues.
+        # A run that continues after a kill may have later snapshots than evaluations.
         epochs = tuple(epoch for epoch in folder.snapshot_epochs() if epoch <= metrics[-1]["epoch"])
         return cls(folder.path, config, provenance, metrics, epochs)
 
     def __post_init__(self) -> None:
-        # In another working folder the same path may be another run's.
+        # After a change of working folder the same path may lead to another run.
         object.__setattr__(self, "_folder", RunFolder(as_path("path", self.path).absolute()))
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """The run's task, of anchors and keys; the run of a language model is refused."""
+        """The run's task of anchors and keys; a language model's run is refused."""
         return self.config.build_task()
 
     @checked
@@ -116,7 +116,7 @@ class Run:
         Raises
         ------
         InputError
-            If there are none, or they are not as they were written.
+            If there are none, or their file has changed since it was written.
         """
         if epoch not in self.snapshot_epochs:
             remedy = f"choose one of {list(self.snapshot_epochs)}"
@@ -138,7 +138,7 @@ class Run:
 
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
-        self.config.build_task()  # Or refuse a language model's run.
+        self.config.build_task()  # Refuses a language model's run.
         arrays, meta = self._folder.read_tensors(STATISTICS)
         return arrays["token_label_counts"], int(meta["n_sequences"])
 
@@ -174,8 +174,8 @@ def is_complete(path: Path) -> bool:
 def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """Return run folders: the paths themselves, or for a folder of runs those inside it, sorted.
 
-    A folder that holds folders of runs is taken for a run's, and refused when it is read: the runs in it may
-    be of different tasks.
+    A folder that holds folders of runs is returned as it is, and refused when it is read: the runs in it may
+    have different tasks.
     """
     runs: list[Path] = []
     for path in paths_of(paths):

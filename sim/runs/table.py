@@ -1,4 +1,4 @@
-"""Runs as tables: a row for each run, evaluation and data set, or in a long table for each statistic too."""
+"""Runs as tables: a row for each run, evaluation and data set; in a long table, for each statistic too."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def long_records(runs: Iterable[NamedRun], axes: Sequence[str] | None = None) ->
 
 
 def axes_of(configs: Iterable[MemberConfig]) -> list[str]:
-    """Return the settings in which runs differ, besides γ and the seed, which come first.
+    """Return γ and the seed, then the settings in which runs differ.
 
     They are named as in a sweep's file: by the key alone where no other section has the same, "model" for
     the kind of model, q, n_keys (N_Z), and "task" where tasks differ in something else.
@@ -126,7 +126,7 @@ def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
     mappings = [
         [m.name, list(m.anchors), m.rule.kind, m.rule.parameters(), sorted(m.held_out)] for m in task.mappings
     ]
-    # The keys that follow one another are told apart by the first one and n_keys.
+    # Consecutive keys are told apart by the first one and n_keys.
     n, first = len(task.keys), task.keys[0]
     keys = [first] if task.keys == tuple(range(first, first + n)) else list(task.keys)
     numbers = {"q": task.n_anchors, "n_keys": n, "length": task.length, "vocab_size": task.vocab_size}
@@ -161,12 +161,12 @@ def frame(records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
 def write_table(
     records: Sequence[Mapping[str, Any]], file: Path, argument: str = "out", *, overwrite: bool = False
 ) -> None:
-    """Write rows as CSV or, where the file's name ends so, Parquet: whole, as an ``OutputFile``."""
+    """Write rows to an ``OutputFile``: as Parquet if its name ends in .parquet, else as CSV."""
     OutputFile(file, argument, overwrite).write(table_content(records, file.name))
 
 
 def table_content(records: Sequence[Mapping[str, Any]], name: str) -> bytes | str:
-    """Return rows as Parquet if a file's name ends so, or as CSV."""
+    """Return rows as Parquet if a file's name ends in .parquet, else as CSV."""
     if not name.endswith(".parquet"):
         return csv_text(records)
     parquet, arrow = require("pyarrow.parquet", "table"), require("pyarrow", "table")
@@ -178,7 +178,7 @@ def table_content(records: Sequence[Mapping[str, Any]], name: str) -> bytes | st
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Return a column whose values Parquet can have together: numbers beside words become words."""
+    """Return a column with values of one type, as Parquet needs: numbers beside words become words."""
     kinds = {type(value) for value in values if value is not None}
     common: Any = float if kinds == {int, float} else str
     return values if len(kinds) < 2 else [None if value is None else common(value) for value in values]

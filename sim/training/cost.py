@@ -34,14 +34,14 @@ _COSTS: Any = {
 
 @dataclass(frozen=True)
 class Cost:
-    """What some runs are expected to cost."""
+    """The expected cost of some runs."""
 
     seconds: float
     """Wall time."""
     memory_mib: float
     """Resident memory of one process, measured on throw-away state in this one; on a GPU, the device's."""
     processes: int
-    """Processes side by side."""
+    """Processes that run at the same time."""
 
 
 @checked
@@ -62,7 +62,7 @@ def estimate(config: RunConfig, workers: Size, device: str = "cpu", kernels: Ker
 
 
 def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
-    """Return what training will cost; runs with steps alike are timed once."""
+    """Return what training will cost; of runs with steps alike, one is timed."""
     if execution.device != "cpu":
         return _cost_on_device(runs, execution.device)
     timed: dict[str, float] = {}
@@ -77,7 +77,7 @@ def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
 
 
 def steps_of_runs(runs: Sequence[Remaining]) -> int:
-    """Return how many steps runs still take, all together."""
+    """Return how many steps the runs still take in total."""
     sizes, n_steps = dict[str, int](), 0
     for member, epochs in runs:
         key = member.model_dump_json(include={"task", "data"})
@@ -116,13 +116,13 @@ def seconds_per_epoch(member: MemberConfig, steps: Size = 30, kernels: Kernels =
                 trainer.step(*batch)
             step = (time.perf_counter() - start) / steps
             seconds = step * trainer.steps_per_epoch + _evaluation_seconds(trainer)
-            # What a checkpoint takes is part of the peak: every tensor and moment, twice.
+            # A checkpoint is part of the peak: every tensor and moment, twice.
             safetensors.numpy.save(trainer.checkpoint(0)[0])
             return seconds
 
 
 def _evaluation_seconds(trainer: Trainer) -> float:
-    """Return an epoch's share of the time of evaluating."""
+    """Return the time spent on evaluations per epoch."""
     start = time.perf_counter()
     trainer.evaluate()
     seconds = time.perf_counter() - start

@@ -1,7 +1,7 @@
 """Steps that need no host: data, schedule, clipping, update and failures are on the device.
 
 A step reads its position in the epoch from a tensor and advances it, so that the same recorded work can be
-replayed: on a GPU blocks of steps are CUDA graphs. Once a block the host reads which members failed.
+replayed: on a GPU blocks of steps are CUDA graphs. Once per block the host reads which members failed.
 On a CPU the same code runs step by step, which is how it is tested.
 """
 
@@ -16,9 +16,9 @@ from torch import Tensor
 from sim.training.optimizer import by_member, clip_divisor
 
 BLOCK = 20
-"""Steps in a recorded block: enough that starting it costs nothing, few enough for Ctrl-C."""
+"""Steps in a recorded block: enough to make its launch negligible, few enough for Ctrl-C to act soon."""
 _WARM_UP = 3
-"""Steps before recording, which let libraries choose kernels and allocate."""
+"""Steps before recording, in which libraries choose kernels and allocate memory."""
 
 
 class DeviceLoop:
@@ -34,13 +34,13 @@ class DeviceLoop:
         self.rates = own.new_zeros(trainer.steps_per_epoch, n)
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
-        # One on the current GPU, which torch would take, records nothing of another.
+        # torch's default stream is on the current GPU, and records nothing from another.
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._taken = 0
         self.compiled_update: Callable[..., None] | None = None
 
     def begin_epoch(self) -> None:
-        """Copy learning rates, and which members have failed, in place: graphs hold their address."""
+        """Copy learning rates and failures in place, because graphs hold the addresses of these tensors."""
         trainer, first = self.trainer, self.trainer.optimizer.step - self.trainer.position
         rates = [trainer.rates(first + i) for i in range(trainer.steps_per_epoch)]
         self.rates.copy_(torch.tensor(rates, dtype=torch.float64))
@@ -48,7 +48,7 @@ class DeviceLoop:
         self.failed[0].copy_(torch.tensor(failed))
 
     def take(self, most: int) -> int:
-        """Take some steps, at most ``most``, and update the host's records; return how many counted."""
+        """Take at most ``most`` steps and update the host's records; return how many steps counted."""
         trainer = self.trainer
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
@@ -71,7 +71,7 @@ class DeviceLoop:
         return count
 
     def _play(self, count: int) -> None:
-        # The rows of a text differ in length from batch to batch: a recorded step would keep the first ones.
+        # Rows of text differ in length from batch to batch: a recorded step would keep the first length.
         plain = self.trainer.device.type != "cuda" or self.trainer.model.reads_text
         if plain or self._taken < _WARM_UP:
             self._steps(count)
@@ -93,7 +93,7 @@ class DeviceLoop:
         trainer = self.trainer
         losses, gradients, norms = trainer.gradients(*trainer.batches.of(rows))
         now = torch.stack([self.position.to(losses.dtype).expand(len(losses)), losses, norms])
-        # Zero times what is not finite is not a number. Every kernel counts: the step is nothing but kernels.
+        # Zero times a non-finite number is NaN. Every kernel counts: a step consists of nothing else.
         first = ((now * 0.0).sum(0) != 0.0) & (self.failed[0] < 0)
         torch.where(first, now, self.failed, out=self.failed)
         self.step.add_(1.0)
@@ -104,7 +104,7 @@ class DeviceLoop:
             return
         divisors = clip_divisor(norms, trainer.training.clip_norm).clamp(min=1.0)
         frozen = (self.failed[0] >= 0).float()
-        if rates.is_cuda:  # There torch's fused step reads them in float32 alone.
+        if rates.is_cuda:  # On a GPU, torch's fused step reads them in float32 only.
             rates = rates.float()
         for m, own in enumerate(by_member(gradients)):
             trainer.optimizer.update(m, own, rates[m], self.step, divisors[m], frozen[m])

@@ -1,4 +1,4 @@
-"""How runs are trained, besides what they are: where, with which kernels, in how many processes."""
+"""How runs are trained, apart from what they are: where, with which kernels, in how many processes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class Execution:
     Attributes
     ----------
     device : str
-        "cpu", or a GPU as torch names it, "cuda": there the members train together in this process, and
-        ``workers`` has no effect.
+        "cpu", or a GPU by torch's name, such as "cuda": there the members train together in this process,
+        and ``workers`` has no effect.
     kernels : str
-        "torch", or "compiled" for the model before training, which takes a C++ compiler; "auto" compiles for
-        long runs, where it can (``sim.training.kernels``), and leaves a resumed run what it had.
+        "torch", or "compiled" to compile the model before training, which needs a C++ compiler; "auto"
+        compiles for long runs where it can (``sim.training.kernels``), and a resumed run keeps its kernels.
     workers : int
         Processes to spread the members over. More than one needs a script with an
         ``if __name__ == "__main__"`` guard, as always in Python.
     resume, overwrite : bool
         Continue or replace runs that exist; without either they are refused before any work starts.
     shared : bool
-        Whether other processes may be training the same runs: a run that another one is writing is waited
-        for, and continued if that process dies, instead of refused. Goes with ``resume``.
+        Whether other processes may be training the same runs: a run that another one is writing is not
+        refused but waited for, and continued if that process dies. Needs ``resume``.
     engine : str
-        What runs the processes, one of ``sim.training.engines.ENGINES``: "local" for this machine and
-        nothing besides, "dask" for Dask distributed, "slurm" for SLURM through submitit.
+        What runs the processes, one of ``sim.training.engines.ENGINES``: "local" for this machine alone,
+        "dask" for Dask distributed, "slurm" for SLURM through submitit.
     engine_options : mapping
-        What the engine takes besides: the ``scheduler`` of a Dask cluster, submitit's parameters for SLURM.
+        Settings of the engine itself: the ``scheduler`` of a Dask cluster, submitit's parameters for SLURM.
     """
 
     device: str = "cpu"
@@ -62,7 +62,7 @@ class Execution:
         return self.engine != "local" and (self.engine != "dask" or "scheduler" in self.engine_options)
 
     def in_worker(self) -> Execution:
-        """Return how one worker trains what an engine has sent it."""
+        """Return the execution with which one worker trains a job that an engine has sent it."""
         return replace(self, engine="local", workers=1, engine_options={})
 
 
@@ -73,7 +73,7 @@ def default_workers() -> int:
 
 @checked
 def process_count(workers: Annotated[int, Between(0)]) -> int:
-    """Return how many processes to use: 0 asks for one for each core."""
+    """Return how many processes to use: 0 asks for one per core."""
     return workers or default_workers()
 
 

@@ -1,9 +1,9 @@
-"""What a run's steps are computed with: the matrix product, and torch's own kernels or compiled ones.
+"""The matrix product and the kernels of a run's steps: torch's own kernels or compiled ones.
 
-``torch.compile`` joins what lies between the matrix products: a fifth of a Transformer's step. It needs a
-C++ compiler and up to half a minute, a few seconds when the same model was compiled before (torch keeps its
-work in a folder of its own). So it is for long runs, and its numbers are compared with torch's before any
-step is taken. A run that continues keeps what it had, or its numbers would depend on the interruption.
+``torch.compile`` fuses the operations between the matrix products: a fifth of a Transformer's step. It needs
+a C++ compiler and up to half a minute, or a few seconds if the same model was compiled before (torch keeps
+its work in a folder of its own). So it is for long runs, and its numbers are compared with torch's before any
+step is taken. A continued run keeps its kernels, or its numbers would depend on the interruption.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from theory import InputError
 
 _REMEDY = 'install a C++ compiler, or ask for "torch"'
 COMPILE_FROM = 20_000
-"""Steps from which "auto" compiles: some 1.5 to 2 ms gained a step pay for half a minute."""
+"""Steps from which "auto" compiles: 1.5 to 2 ms saved per step pay for half a minute."""
 
 
 @dataclass(frozen=True)
 class KernelReport:
-    """Which kernels a run takes, and why."""
+    """Which kernels a run uses, and why."""
 
     used: Literal["torch", "compiled"]
     reason: str
@@ -58,14 +58,14 @@ def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
 
 @cache
 def _route_of_sizes(rows: int, widths: tuple[int, ...], threads: int) -> RouteReport:
-    """Measure once for all runs of one size in a process, which then take the same route, too."""
+    """Measure once per process for all runs of one size, which then take the same route."""
     return choose_route(rows, widths)
 
 
 def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> RouteReport:
     """Return the matrix product that a run's provenance names, if it is as exact here; else choose one.
 
-    What is called bf16 may keep float32's digits on one machine and not on another, to which a run can move.
+    The product called bf16 may keep float32's digits on one machine but not on another, and a run can move.
     """
     earlier = RouteReport(**recorded["matmul"]) if recorded.get("matmul") else None
     if earlier and earlier.route == "default":
@@ -77,14 +77,14 @@ def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> Ro
 def choose_kernels(
     trainer: Trainer, wanted: Kernels = "auto", recorded: dict[str, Any] | None = None
 ) -> KernelReport:
-    """Compile a trainer's gradients if that is wanted, pays and gives the same numbers.
+    """Compile a trainer's gradients if that is wanted, pays off and gives the same numbers.
 
-    "auto" compiles for ``COMPILE_FROM`` steps or more, or as the run did whose provenance is ``recorded``,
-    and where it fails stays with torch's; "compiled" is refused where it cannot be had.
+    "auto" compiles for ``COMPILE_FROM`` steps or more, or if the run with the provenance ``recorded`` did,
+    and keeps torch's kernels where compiling fails; "compiled" is refused there.
     """
     kept = wanted
     if wanted == "auto" and recorded:
-        # Runs of the first version, which has no such entry, took torch's.
+        # Runs of the first version, whose provenance has no such entry, used torch's.
         kept = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if kept == "torch":
         return KernelReport("torch", "asked for")
@@ -100,7 +100,7 @@ def choose_kernels(
 
 
 def check_kernels(kernels: Kernels, device: str) -> None:
-    """Refuse, before any work, to compile where that cannot be done."""
+    """Before any work, refuse "compiled" where nothing can be compiled."""
     if kernels != "compiled":
         return
     try:
@@ -111,15 +111,15 @@ def check_kernels(kernels: Kernels, device: str) -> None:
 
 
 def _options(device: torch.device) -> dict[str, Any]:
-    """Return the compiler's options, made anew for every call: torch takes out of them what it reads."""
+    """Return the compiler's options, a new dict at each call: torch removes the entries that it reads."""
     options = dict[str, Any]()
     if device.type == "cpu":
         options["compile_threads"] = 1  # Training already has one process per core.
-        # Kernels are called from C++, and compute nothing twice that two of them read: 1.5 % of a step each.
+        # Kernels are called from C++, and values that two of them read are computed once: 1.5 % each.
         options |= {"cpp_wrapper": True, "realize_reads_threshold": 0}
     if hasattr(torch.compiler, "keep_tensor_guards_unsafe"):
-        # At every call torch asks whether anything that it compiled for has changed: 2 % of a step.
-        # Tensors may; the model, and the functions of this package, do not.
+        # At every call torch checks whether anything it compiled for has changed: 2 % of a step.
+        # Tensors may change; the model and the functions of this package do not.
         options["guard_filter_fn"] = torch.compiler.keep_tensor_guards_unsafe
     return options
 
@@ -127,7 +127,7 @@ def _options(device: torch.device) -> dict[str, Any]:
 def compiled_gradients(
     model: ModelConfig, names: Sequence[str], trained: Sequence[str], device: torch.device
 ) -> Gradients:
-    """Return ``torch_gradients``, to be compiled at its first call for the sizes that it gets."""
+    """Return ``torch_gradients``, to be compiled at its first call for the sizes it is given."""
     plain = torch_gradients(model, trained)
 
     def flat(tokens: Tensor, labels: Tensor, *tensors: Tensor) -> Found:
@@ -138,7 +138,7 @@ def compiled_gradients(
 
 
 def _compiled(function: Any, device: torch.device) -> Callable[..., Any]:
-    # torch keeps what it compiles with a function's code, which all functions made here would share.
+    # torch caches compiled work by a function's code object, which all functions made here would share.
     function.__code__ = function.__code__.replace()
     return torch.compile(function, fullgraph=True, dynamic=False, options=_options(device))
 
@@ -153,9 +153,9 @@ def _compile(trainer: Trainer) -> KernelReport:
         _, found, norms = _quietly(compiled, trainer.parameters, *batch)
         if loop is not None and trainer.training.optimizer == "adamw":
             update = _compiled(lambda *given: trainer.optimizer.adamw_together(*given), trainer.device)
-            # Where all have failed, nothing moves.
+            # Called as if all members had failed, it moves nothing.
             _quietly(update, found, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
-    except Exception as error:  # However it fails, torch's kernels are there.
+    except Exception as error:  # Whatever the failure, torch's kernels remain.
         return KernelReport("torch", _failure(error))
     seconds = time.perf_counter() - start
     expected = torch_gradients(trainer.model, trainer.trained)(trainer.parameters, *batch)[1]
@@ -182,7 +182,7 @@ def _failure(error: Exception) -> str:
 
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:
-    # The keys' biases have no gradient, and what is computed for it is rounding alone.
+    # The gradient of the keys' biases is zero, so that the computed one is only rounding.
     names = [name for name, g in expected.items() if not name.endswith("b_K") and bool((g != 0).any())]
     differences = [(found[n] - expected[n]).abs().max() / expected[n].abs().max() for n in names]
     return max((float(each) if each.isfinite() else math.inf for each in differences), default=0.0)

@@ -66,8 +66,8 @@ def train(
     Raises
     ------
     InputError
-        If the configuration makes no sense, a run folder is in the way, or device or kernels cannot be had;
-        once all are trained, if one diverged.
+        If the configuration makes no sense, a run folder is in the way, or device or kernels are not
+        available; once all are trained, if one diverged.
     UnfinishedRunsError
         If a worker process was killed; the other runs are trained to their end first.
     KeyboardInterrupt
@@ -94,13 +94,13 @@ def train_members(
     Parameters
     ----------
     members : sequence of MemberConfig
-        They need share nothing.
+        They need not share any setting.
     paths : sequence of Path
         One run folder for each.
     execution, report, **options
         As in ``train``.
     stop : callable, optional
-        Asked before every step; True ends the training as Ctrl-C does.
+        Called before every step; True ends the training as Ctrl-C does.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def train_members(
     how = replace(execution or Execution(), **options)
     check_machine(how)
     engine, is_local = engine_of(how.engine), how.engine == "local"
-    # Workers may have another working folder. One called "." or ".." has its name, and its lock, elsewhere.
+    # Remote workers may have another working folder. "." and ".." are resolved: a lock needs the real name.
     given = [p.absolute() if how.is_remote else p for p in paths_of(paths)]
     whole = [normalized(p) if p.name in ("", "..") else p for p in given]
     left = pending_runs(members, whole, how)
@@ -125,9 +125,9 @@ def train_members(
             for member, path in [] if how.resume else left:
                 with only_writer(path):
                     open_folder(path, member, overwrite=how.overwrite)
-            # So that a second process which is sent a job continues it, and whoever resumes finds no run that
-            # was to be replaced. Elsewhere it waits for the lock of the first one, which may only have lost
-            # its scheduler.
+            # So that a second process that is sent a job continues it, and no run that was to be replaced is
+            # left to be resumed. Other engines' second process waits for the lock of the first one, which may
+            # only have lost its scheduler.
             how = replace(how, resume=True, overwrite=False, shared=how.shared or not is_local)
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if is_local else how.workers)
@@ -139,7 +139,7 @@ def train_members(
 
 
 def check_machine(execution: Execution) -> None:
-    """Refuse a device or kernels that cannot be had here; other machines refuse them when they train."""
+    """Refuse a device or kernels not available here; other machines refuse them when they train."""
     check_device(execution.device, here=not execution.is_remote)
     if not execution.is_remote:
         check_kernels(execution.kernels, execution.device)
@@ -148,7 +148,7 @@ def check_machine(execution: Execution) -> None:
 def pending_runs(
     members: Sequence[MemberConfig], paths: Sequence[Path], execution: Execution
 ) -> list[Pending]:
-    """Return what is left to train; refuse, before any work, whatever is in the way or makes no sense."""
+    """Return the runs left to train; before any work, refuse paths that are taken and unusable settings."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
     for _, alike in groupby(members, lambda m: (m.model, m.data, m.training, m.task)):
@@ -163,7 +163,7 @@ def pending_runs(
         if not check_folder(path, member, resume=resume, overwrite=overwrite) or not is_complete(path)
     ]
     for folder in [RunFolder(path) for _, path in left] if resume else []:
-        folder.snapshot_epochs()  # Or refuse now what would be refused when its turn comes.
+        folder.snapshot_epochs()  # Damage that training would find later is refused now.
         if folder.checkpoint_steps():
             folder.read_metrics()
     return left
@@ -175,7 +175,7 @@ def epochs_left(member: MemberConfig, path: Path) -> int:
 
 
 def _check_ended(jobs: Sequence[Job], ended: Sequence[Ended], execution: Execution) -> list[Job]:
-    """Return the jobs that other processes have; raise what went wrong with others, once all have ended."""
+    """Return the jobs that other processes have; raise the first error of the rest once all have ended."""
     busy, died = list[Job](), dict[str, str]()
     for job, end in zip(jobs, ended, strict=True):
         if isinstance(end, BusyError) and execution.shared:
@@ -191,7 +191,7 @@ def _check_ended(jobs: Sequence[Job], ended: Sequence[Ended], execution: Executi
 
 
 def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
-    """Wait until other processes have finished some runs, or one of those is gone; return what is left."""
+    """Wait until other processes have finished these runs or one of them is gone; return the runs left."""
     left = list(busy)
     while left and not stop():
         left = [(member, path) for member, path in left if not is_complete(path)]
@@ -203,7 +203,7 @@ def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
 
 @contextmanager
 def _signals_noted() -> Iterator[list[int]]:
-    """Note the numbers of signals that ask to stop, inside the block, instead of obeying them at once."""
+    """Inside the block, note the numbers of signals that ask to stop instead of obeying them at once."""
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noted

@@ -1,4 +1,4 @@
-"""What a run takes, and which members may train together: asked before anything is allocated."""
+"""How much memory a run needs, and which members may train together: checked before anything is allocated."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from theory.task.population import population_size
 _OWN: Any = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
 """What members of one trainer may differ in."""
 _COPIES = 6
-"""Of each weight: itself, its gradient, two moments, and at the start a draw in float64."""
+"""Numbers for each weight: itself, its gradient, two moments, and at the start a draw in float64."""
 _INDICES = 6
-"""Integers of a sequence besides its tokens: label, mapping, combination, key, position, rows."""
+"""Integers for each sequence, apart from its tokens: label, mapping, combination, key, position, rows."""
 
 
 def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
     """Return the indices of members that may share a trainer, group by group."""
     groups: dict[tuple[str, int], list[int]] = {}
     for index, member in enumerate(members):
-        # One whose patience is at its end takes no step that another still needs.
+        # A member whose patience has run out takes no more steps, though another may still need some.
         alone = index if member.training.patience else -1
         groups.setdefault((member.model_dump_json(exclude=_OWN), alone), []).append(index)
     return list(groups.values())
 
 
 def check_shared(members: Sequence[MemberConfig]) -> None:
-    """Refuse members that differ in what one trainer has only once, or none at all."""
+    """Refuse members that differ in what one trainer has only once, and an empty list."""
     if not members:
         raise InputError("members", members, "empty", "give at least one")
     patience = members[0].training.patience
@@ -56,7 +56,7 @@ def check_frozen(names: Sequence[str], tensors: Collection[str]) -> None:
 
 
 def check_size(member: MemberConfig, n_members: int = 1) -> None:
-    """Refuse members of a size that need more memory together than this machine has, by the largest part."""
+    """Refuse members that together need more memory than this machine has; name the largest part."""
     model, training, task, d = model_of(member.model), member.training, member.task, member.task.vocab_size
     parts: dict[str, tuple[object, int]]
     if isinstance(task, LanguageTask):

@@ -18,7 +18,7 @@ _Norm = TypeVar("_Norm", float, Tensor)
 
 
 def by_member(tensors: Parameters) -> list[list[Tensor]]:
-    """Return each member's views of the tensors; a member alone has them as they are, which costs nothing."""
+    """Return each member's views of the tensors; a single member gets the tensors themselves, at no cost."""
     members = len(next(iter(tensors.values())))
     if members == 1:
         return [list(tensors.values())]
@@ -26,7 +26,7 @@ def by_member(tensors: Parameters) -> list[list[Tensor]]:
 
 
 def clip_divisor(norm: _Norm, largest: float) -> _Norm:
-    """Return what a gradient, if it is above 1, is to be divided by; with ``largest`` 0 it never is."""
+    """Return the number to divide a gradient by if it is above 1; with ``largest`` 0 it never is."""
     return (norm + _GUARD) / (largest or math.inf)
 
 
@@ -39,7 +39,7 @@ class Optimizer:
         self.second = {name: torch.zeros_like(p) for name, p in parameters.items()}
         own = next(iter(parameters.values()))
         self.decays = own.new_tensor([training.weight_decay for training in trainings])
-        # Made once: some hundred views a step would cost as much as the step's arithmetic.
+        # Made once: about a hundred views per step would cost as much as the step's arithmetic.
         parts = [by_member(part) for part in (parameters, self.first, self.second)]
         self._views = list(zip(*parts, strict=True))
 
@@ -54,12 +54,12 @@ class Optimizer:
     ) -> None:
         """Take one member's step in place; on a GPU nothing is read from the device.
 
-        ``step`` is counted from 1, ``divisor`` divides the gradients (``clip_divisor``), which change in
-        float64, and ``frozen`` is 1 for a member that keeps its weights; each of shape ().
+        ``step`` is counted from 1, ``divisor`` divides the gradients (``clip_divisor``; those in float64 are
+        overwritten), and ``frozen`` is 1 for a member that keeps its weights; each of shape ().
         """
         (weights, first, second), training = self._views[member], self.trainings[member]
         if divisor is not None and gradients[0].dtype != torch.float32:
-            # torch's fused step divides in float32 alone.
+            # torch's fused step divides in float32 only.
             torch._foreach_div_(gradients, divisor)
             divisor = None
         how: Any = {"lr": rate, "weight_decay": training.weight_decay, "maximize": False}
@@ -76,11 +76,11 @@ class Optimizer:
     def adamw_together(
         self, gradients: Parameters, norms: Tensor, rates: Tensor, step: Tensor, failed_at: Tensor
     ) -> None:
-        """Take every member's AdamW step in place, in operations that a compiler joins to a kernel or two.
+        """Take every member's AdamW step in place, in operations that a compiler fuses into a kernel or two.
 
-        ``norms`` are those of the gradients, and a member that failed at 0 or later stays as it is: shape
-        (M,). The same numbers as ``update``'s up to rounding; that takes members one by one, with few
-        threads for tensors this small.
+        ``norms`` (of the gradients), ``rates`` and ``failed_at`` have shape (M,); a member whose
+        ``failed_at`` is 0 or more stays as it is. ``update`` gives the same numbers up to rounding, but takes
+        members one by one, with few threads for tensors this small.
         """
         divisors = clip_divisor(norms, self.trainings[0].clip_norm).clamp(min=1.0)
         beta1, beta2, epsilon = (getattr(self.trainings[0], name) for name in ("beta1", "beta2", "epsilon"))

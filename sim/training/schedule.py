@@ -1,4 +1,4 @@
-"""When a run does what: the learning rate of each step, the steps at which it evaluates, and its end."""
+"""A run's schedule: the learning rate of each step, the steps at which it evaluates, and its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim.config.run import TrainingConfig
 HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""
 HELD_OUT = "rsn_test"
-"""The data set that no step is taken on."""
+"""The data set that is never trained on."""
 
 
 def learning_rate(training: TrainingConfig, step: int, steps_per_epoch: int) -> float:
@@ -44,9 +44,9 @@ def next_mark(training: TrainingConfig, position: int, per_epoch: int) -> int:
 def has_ended(training: TrainingConfig, metrics: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a run with these evaluations takes no further step.
 
-    With ``training.patience`` it ends with the first epoch evaluated by whose end Σ learning rate is
-    2^patience times its value when a training set was last fitted; both are sums, and rounded. Before the
-    first set is fitted, and for sets that the initial weights fit, it does not count.
+    With ``training.patience`` it ends at the first evaluation after a whole epoch at which Σ learning rate is
+    2^patience times, up to rounding, its value when the latest training set was fitted. Before the first set
+    is fitted, and for sets that the initial weights fit, patience does not count.
     """
     if not metrics or metrics[-1]["epoch"] % 1:
         return False

@@ -38,11 +38,11 @@ class Progress:
 
     name: str
     epoch: int
-    """The epochs done."""
+    """Epochs done."""
     epochs: int
-    """Those that it may take."""
+    """Epochs that it may take."""
     has_ended: bool = False
-    """Whether it takes no more: one with ``training.patience`` may end before ``epochs``."""
+    """Whether it takes no more: with ``training.patience`` it may end before ``epochs``."""
 
 
 Report = Callable[[Progress], None]
@@ -85,7 +85,7 @@ def train_together(
     where = paths_of(paths)
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
-    # Before it is read: a file that is replaced meanwhile is refused when the run continues.
+    # Recorded before the file is read: one that is replaced meanwhile is refused when the run continues.
     tokenizer = tokenizer_record(members[0]) if members else None
     trainer = Trainer(members, how.device)
     with ExitStack() as held:
@@ -96,7 +96,7 @@ def train_together(
             for path, member in zip(where, members, strict=True)
         ]
         if all(map(is_complete, where)):
-            return "complete"  # By another process, since this one looked.
+            return "complete"  # Completed by another process since this one looked.
         recorded = [folder.read_provenance() if folder.has_provenance else {} for folder in folders]
         route = route_for(members[0], recorded[0], how.device)
         held.enter_context(matmul_route(route.route))
@@ -115,9 +115,9 @@ def train_together(
 class _Session:
     """Members in training together, with the folders that receive them.
 
-    It begins at the members' newest common checkpoint; without one, it writes what a run begins with.
-    ``recorded`` is each member's provenance as it was before, empty for a new run; ``constant`` are the parts
-    of the new one that stay as they are.
+    It begins at the members' newest common checkpoint; without one, it writes the first files of a run.
+    ``recorded`` is each member's earlier provenance, empty for a new run; ``constant`` holds the parts of the
+    new one that do not change.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class _Session:
             self.seconds_before = [state.seconds for _, state in checkpoints]
             for metrics, folder, data in zip(self.metrics, folders, trainer.datasets, strict=True):
                 _check_same_data(folder, data)
-                # Later ones are made again.
+                # Later evaluations are made again.
                 metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
         for folder in folders:  # No later checkpoint outlives the evaluations before it.
             folder.drop_checkpoints(self.first_step)
@@ -243,7 +243,7 @@ def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, Check
     """Return the runs' checkpoints of the newest step at which all are whole, None if there is none.
 
     A damaged one is set aside and named in a warning. Runs that have checkpoints, but none in common, are
-    refused, as their progress would be lost, unless they trained together: then the first was being written.
+    refused, as their progress would be lost, unless they trained together: then a kill came during the first.
     """
     kept = [folder.checkpoint_steps() for folder in folders]
     steps = set.intersection(*map(set, kept))

@@ -41,7 +41,7 @@ class Trainer:
     members : sequence of MemberConfig
         They share everything but γ, seed, learning rate and weight decay.
     device : str, optional
-        "cpu", or a GPU's name as torch knows it: data and state are then there.
+        "cpu", or a GPU by torch's name, which then holds data and state.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Trainer:
     failures : dict of int to str
         Members that diverged, with the step and the reason; their weights stay as they were before.
     batches : Batches
-        The training sets, and the epoch's order of them.
+        The training sets, and their order in the epoch.
     compiled : callable or None
         Compiled gradients for whole batches (``sim.training.kernels``).
 
@@ -161,7 +161,7 @@ class Trainer:
         self.failures.setdefault(member, reason)
 
     def begin_epoch(self) -> None:
-        """Draw the epoch's order, and its noise if that is fresh; remember the generators before."""
+        """Draw the epoch's order, and its noise if that is fresh; first remember the generators' states."""
         self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
         orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
         if self.members[0].data.fresh_noise:
@@ -201,7 +201,7 @@ class Trainer:
         return {f"{part}{name}": each[member] for part, own in parts.items() for name, each in own.items()}
 
     def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
-        """Return all that one member, after some seconds, needs to continue as if it had never stopped."""
+        """Return all that one member, after ``seconds``, needs to continue as if it had never stopped."""
         arrays = {name: each.cpu().numpy().copy() for name, each in self._tensors(member).items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
         state = CheckpointState(

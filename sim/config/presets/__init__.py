@@ -1,4 +1,4 @@
-"""Presets, and the experiment for a task that stands alone: where configurations begin."""
+"""Where configurations begin: presets, and the experiment for a task given alone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from theory.task.population import population_size
 
 FOLDER = Path(__file__).resolve().parent
 STEPS = 20_000
-"""As many steps as the demo takes."""
+"""The number of steps that the demo takes."""
 MOST_SEQUENCES = 200_000
 """The paper's data set: a larger population is sampled."""
 WITH_NOISE = "cpu"
-"""The preset for a task with noise tokens, where the sum of the Emb-MLP cannot tell the key from them."""
+"""The preset for a task with noise tokens, from which the Emb-MLP's sum cannot tell the key."""
 _SNAPSHOTS = 10
 
 
@@ -65,7 +65,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def over_preset(preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return a preset with the keys of a file over it: as ``merge``, but the file's task replaces its own.
 
-    A task is one thing: keys that it leaves out have their defaults, not those of another task.
+    Keys that the file's task leaves out have their defaults, not another task's values.
     """
     return merge({key: value for key, value in preset.items() if key != "task" or "task" not in own}, own)
 

@@ -1,6 +1,6 @@
 """Engines and their jobs: an engine is a function that takes jobs to the processes that train them.
 
-Queueing, retry and transport are the library's behind it, which is imported when the engine is used.
+Queueing, retry and transport are left to the library behind it, which is imported when the engine is used.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ ENGINES = {
 }
 """The function of each engine, as "module:name"; add your own.
 
-Its module may have a ``check_engine``, of jobs and execution, which refuses what cannot be reached.
+Its module may define ``check_engine(jobs, execution)``, which refuses an engine that cannot be reached.
 """
 Pending = tuple[MemberConfig, Path]
-"""A run that is left to train, and its folder."""
+"""A run still to be trained, and its folder."""
 Job = Sequence[Pending]
 """Runs that one worker trains together: on a CPU a single one."""
 Stop = Callable[[], bool]
@@ -46,8 +46,8 @@ Engine = Callable[[Sequence[Job], Execution, Stop, Report], list[Ended]]
 """Trains jobs, wherever it likes, and returns how each ended, in their order.
 
 The run folders must be reachable there by the same paths. At most ``execution.workers`` train at a time, each
-as ``execution.in_worker()`` says. Stop is asked often: True ends every job after a checkpoint, and those that
-have not begun at once. Report is called after epochs, as far as the engine learns of them.
+as ``execution.in_worker()`` says. Stop is called often: True ends every job after a checkpoint, and at once
+those that have not begun. Report is called after epochs, as far as the engine learns of them.
 """
 
 
@@ -67,7 +67,7 @@ def engine_of(name: str) -> Engine:
 
 
 def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
-    """Let an engine refuse, before anything is written, what it cannot train on."""
+    """Let an engine refuse, before anything is written, jobs and settings that it cannot take."""
     if execution.engine == "local" and (options := dict(execution.engine_options)):
         raise InputError("engine_options", options, "not for the engine local", "name their engine")
     module = importlib.import_module(ENGINES[execution.engine].partition(":")[0])
@@ -76,13 +76,13 @@ def check_engine(jobs: Sequence[Job], execution: Execution) -> None:
 
 
 def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job]:
-    """Return the jobs for runs: each run by itself on a CPU; on GPUs, ``parts`` in number, those alike."""
+    """Return the jobs for runs: one for each on a CPU; on GPUs, up to ``parts`` for all runs alike."""
     if device == "cpu":
         return [[run] for run in pending]
     alike: dict[tuple[int, ...], list[Pending]] = {}
     for number, group in enumerate(groups_of_members([member for member, _ in pending])):
         for run in (pending[i] for i in group):
-            # A trainer has one step for all its members: that of their newest checkpoint.
+            # All members of a trainer are at one step, that of their newest checkpoint.
             newest = RunFolder(run[1]).checkpoint_steps()[:1]
             alike.setdefault((number, *newest), []).append(run)
     return [runs[part::parts] for runs in alike.values() for part in range(parts) if runs[part:]]
@@ -90,7 +90,7 @@ def jobs_of(pending: Sequence[Pending], device: str, parts: int = 1) -> list[Job
 
 @contextmanager
 def one_thread(device: str) -> Iterator[None]:
-    """Train on one thread inside the block, in memory that the process keeps; a GPU needs neither."""
+    """On a CPU, use one thread inside the block and keep freed memory in the process; a GPU needs neither."""
     threads = torch.get_num_threads()
     if device == "cpu":
         keep_freed_memory()
@@ -103,7 +103,7 @@ def one_thread(device: str) -> Iterator[None]:
 
 @contextmanager
 def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterator[None]:
-    """Report each epoch that runs' folders show inside the block, read every so many seconds."""
+    """Report each epoch that the runs' folders show, read every ``every`` seconds inside the block."""
     runs, ended = [run for job in jobs for run in job], threading.Event()
     before = {path: _metrics(path)[0] for _, path in runs}
     read = dict[Path, tuple[int, int] | None]()

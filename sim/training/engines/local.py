@@ -1,7 +1,7 @@
 """The engine of this machine: this process, or a pool of ``concurrent.futures``.
 
-A worker is told to stop by a flag in shared memory, which needs no lock that a killed process could hold. One
-whose parent is gone, or that is terminated, ends with its job, after a checkpoint. A process that is killed
+A worker is told to stop by a flag in shared memory, which needs no lock that a killed process could hold. A
+worker that is terminated, or whose parent is gone, writes a checkpoint and ends. A process that is killed
 breaks the pool: the others write checkpoints, and the next pool continues from there.
 """
 
@@ -26,7 +26,7 @@ from sim.training.session import Report, train_together
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """The signals that ask a process to stop."""
 POOLS = 3
-"""How often processes are started for a job: one that takes all memory would be killed again and again."""
+"""How often processes are started for a job: one that takes all memory would be killed every time."""
 _CONTEXT: Any = multiprocessing.get_context("spawn")
 _EVERY = 0.2  # Seconds.
 
@@ -55,7 +55,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                     raise
             for future, index in futures.items():
                 with suppress(BrokenProcessPool):
-                    # One that only its own process was asked to stop continues in the next.
+                    # A job interrupted in its own process alone continues in the next pool.
                     if (result := future.result()) != "interrupted" or asked.value:
                         ended[index] = result
     killed = (
@@ -76,7 +76,7 @@ def _train_here(job: Job, execution: Execution, stop: Stop, report: Report) -> E
 
 
 def train_sent_job(job: Job, execution: Execution, stop: Stop) -> Ended:
-    """Train a job that another process sent here; an error travels back with its traceback as a note."""
+    """Train a job that another process sent; an error is returned with its traceback as a note."""
     ended = _train_here(job, execution, stop, lambda _: None)
     if isinstance(ended, Exception):
         ended.add_note("".join(traceback.format_exception(ended)))
@@ -113,7 +113,7 @@ def _begin(asked: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """End a worker once it is terminated, or its parent is gone, after the job that it has."""
+    """End a worker, after its current job, once it is terminated or its parent is gone."""
     parent: Any = multiprocessing.parent_process()
     while not _terminated.wait(_EVERY) and parent.is_alive():
         pass

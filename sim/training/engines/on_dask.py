@@ -1,7 +1,7 @@
 """The engine of Dask distributed: processes of this machine, or any running cluster.
 
-Queueing, transport and the retry of jobs whose worker died are Dask's. A job that is sent again continues
-from its checkpoint.
+Queueing, transport and the retry of jobs whose worker died are left to Dask. A job that is sent again
+continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import cryptography  # noqa: F401  A cluster made here asks for a certificate; without the library, no engine.
+import cryptography  # noqa: F401  Makes the certificate of a cluster started here: no engine without it.
 from distributed import Client, Future, LocalCluster
 
 from sim.training.engines import Ended, Job, Stop, WorkerDiedError, watching
@@ -26,7 +26,7 @@ from theory.errors import unknown_key
 
 _EVERY = 0.2  # Seconds.
 _stopped: set[str] = set()
-"""In a worker: the calls of ``train_jobs`` whose jobs are to end."""
+"""In a worker: the tokens of those calls of ``train_jobs`` whose jobs are to end."""
 
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
@@ -41,9 +41,9 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                 gone = "interrupted"
                 left.clear()
                 with suppress(OSError):
-                    # Again and again: a worker that has just been restarted does not know yet.
+                    # Repeated, because a worker that has just been restarted does not know yet.
                     client.run(_stop, token, on_error="ignore")
-                    # What no worker has, it would wait for without end where there is none.
+                    # Jobs that no worker has are dropped: without workers they would never end.
                     begun = {key for keys in client.processing().values() for key in keys}
                     running = {future: index for future, index in running.items() if future.key in begun}
             while left and len(running) < execution.workers:
@@ -57,7 +57,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                     running.clear()
                     break
                 index = running.pop(future)
-                try:  # What a job raised came as its result, so that an error here is Dask's.
+                try:  # A job returns its own error as its result, so that an error raised here is Dask's.
                     ended[index] = future.result()
                 except Exception as error:
                     ended[index] = WorkerDiedError(f"Dask gave it up: {error}")
@@ -65,7 +65,7 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
 
 
 def check_engine(_: Sequence[Job], execution: Execution) -> None:
-    """Refuse other options than a scheduler, and an address at which none answers."""
+    """Refuse options other than a scheduler, and an address at which none answers."""
     for name in set(execution.engine_options) - {"scheduler"}:
         raise unknown_key("engine_options", name, ["scheduler"])
     if "scheduler" in execution.engine_options:
@@ -75,11 +75,11 @@ def check_engine(_: Sequence[Job], execution: Execution) -> None:
 
 @contextmanager
 def _client(execution: Execution, n_jobs: int) -> Iterator[Client]:
-    """Yield a client of the given scheduler, or of a cluster that takes no client but this one."""
+    """Yield a client of the given scheduler, or of a new cluster that accepts no other client."""
     address: Any = execution.engine_options.get("scheduler")
     if address is None:
-        # Workers are started by the cluster's thread, and both inherit what is blocked: what a terminal sends
-        # to all its processes. This one tells the workers.
+        # The cluster's thread starts the workers, and both inherit the blocked signals, which a terminal
+        # sends to all its processes. This process tells the workers to stop.
         with signals_blocked((signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)):
             cluster = LocalCluster(
                 n_workers=min(execution.workers, n_jobs),

@@ -1,7 +1,7 @@
 """The engine of SLURM, through submitit: one task of an array job for each job.
 
-Queueing, retry and transport are SLURM's: a task that is preempted or reaches its time limit is queued again
-and continues from the newest checkpoint of its runs.
+Queueing, retry and transport are left to SLURM: a task that is preempted or reaches its time limit is queued
+again and continues from the newest checkpoint of its runs.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from sim.training.session import Report
 from theory import InputError
 
 DEFAULTS: dict[str, Any] = {"name": "anchorflow", "timeout_min": 1440, "cpus_per_task": 1, "mem_gb": 2}
-"""What a task asks for unless ``engine_options`` say otherwise, by submitit's names."""
+"""A task's requests unless ``engine_options`` say otherwise, by submitit's names."""
 _EVERY = 1.0  # Seconds.
 _LATE = 15
-"""Looks at the queue for which the result of a task that has left it may still be on its way, as over NFS."""
+"""Looks at the queue to wait for the result of a task that has left it: NFS may deliver it late."""
 
 
 def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Report) -> list[Ended]:
     """Train jobs as the tasks of one array job, at most ``workers`` of them at a time.
 
-    ``engine_options`` are submitit's parameters, besides ``folder``, where it keeps scripts and logs
+    ``engine_options`` are submitit's parameters, and two more: ``folder``, where it keeps scripts and logs
     (".slurm" beside the first run), and ``cluster``: "slurm", or "local" for processes of this machine.
     """
     executor, stopped = executor_of(jobs, execution), False
@@ -73,7 +73,7 @@ check_engine = executor_of
 
 @dataclass
 class Training:
-    """What a task of the array runs."""
+    """The function that a task of the array calls."""
 
     execution: Execution
 
@@ -85,14 +85,14 @@ class Training:
         return train_sent_job(job, self.execution, stop.is_set)
 
     def checkpoint(self, job: Job) -> submitit.helpers.DelayedSubmission:
-        """Return the submission to queue after preemption or at the time limit: this one again."""
+        """Return the submission to queue after preemption or at the time limit: the same one again."""
         return submitit.helpers.DelayedSubmission(self, job)
 
 
 def _queued(tasks: Sequence[submitit.Job[Ended]]) -> set[str]:
     """Return which tasks are queued or running; all of them if SLURM does not answer just now.
 
-    ``squeue`` knows; ``sacct``, which submitit asks, does so only where accounting is set up.
+    ``squeue`` always knows; ``sacct``, which submitit asks, only where accounting is set up.
     """
     if not isinstance(tasks[0], submitit.SlurmJob):
         return {task.job_id for task in tasks if not task.done()}
