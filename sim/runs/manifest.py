@@ -44,7 +44,6 @@ class Manifest:
 
     def verified(self, name: str) -> bytes:
         """Return a file's content if it is as listed; else raise FileNotFoundError or DamagedError."""
-        problem = ""
         for _ in range(2):  # Between the two readings its writer may replace both.
             try:
                 content = read_regular(self.path / name)
