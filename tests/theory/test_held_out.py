@@ -1,7 +1,7 @@
 """What held-out combinations must be answered: against enumeration, integrated rungs and sums by hand."""
 
 from dataclasses import replace
-from itertools import combinations_with_replacement, permutations, product
+from itertools import combinations_with_replacement, pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -89,7 +89,22 @@ def test_a_data_set_is_answered_iff_its_counts_add_nothing_to_the_rank(held_out)
     rows, trained = counts_of(population)
     found = theory.one_mode_answers(population)
     same_rank = np.linalg.matrix_rank(rows) == np.linalg.matrix_rank(rows[trained])
-    assert np.isfinite(found.accuracy[TEST]) == (same_rank and found.margin > 0)
+    # A combination that shares fewer than two labels with the others can slide against them.
+    left = set(combinations_with_replacement(range(1, 4), 2)) - held_out
+    sums = sorted({a + b for a, b in left})
+    overlap = all(after - before < 3 for before, after in pairwise(sums))
+    assert np.isfinite(found.accuracy[TEST]) == (same_rank and found.margin > 0 and overlap)
+
+
+def test_an_answer_on_which_equally_wide_solutions_differ_is_undefined():
+    """Sums of 2 and 16 share no label with sums of 9 to 11 and their solutions slide against each other."""
+    mapping = Mapping([1, 2, 8, 9], Sum(), "rule", held_out=[(2, 2), (9, 9), (2, 9), (9, 2)])
+    task = Task(keys=[20, 21, 29], n_anchors=2, length=3, vocab_size=80, mappings=[mapping])
+    population = theory.count_population(task)
+    found = theory.one_mode_answers(population)
+    assert found.margin > 0
+    assert found.accuracy[TRAIN] == pytest.approx(1)
+    assert np.isnan(found.accuracy[TEST])
 
 
 def test_mixed_labels_have_no_one_mode_solution():

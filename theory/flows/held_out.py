@@ -21,6 +21,8 @@ from theory.labels.counts import CountPopulation
 
 _IN_SPAN = 1e-9
 """Relative to a count vector: a larger remainder is not due to rounding."""
+_FIXED = 1e-4
+"""Relative to the margin: a larger difference between solutions is not due to the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,12 @@ class OneModeAnswers:
         Half the smallest gap between the scores s of two neighbouring labels, with tokens' scores in
         [−1, 1]; 0 if no such logits, in the order of the labels' numbers, are right on all training data.
     scores : ndarray, shape (d,)
-        Each token's contribution to s; NaN without a solution, and for tokens that never occur. Where the
-        trained counts leave a choice, this is one of the solutions.
+        Each token's contribution to s; NaN without a solution, and for tokens that are not trained on. Where
+        several solutions have the widest margin, this is one of them.
     accuracy : dict of str to float
         The share of each data set that is answered correctly. NaN without a solution, and for a data set with
-        a sequence whose counts are not a combination of trained ones: nothing fixes its answer.
+        a sequence whose answer nothing fixes: its counts are not a combination of trained ones, or the
+        solutions with the widest margin put it at different distances from the bounds of its label.
     """
 
     margin: float
@@ -110,8 +113,8 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
 
     Logits :math:`m_y + s(X) v_y` give each label an interval of s, the sum of the tokens' scores. They can be
     right on all trained sequences if scores exist that sort them by label, here in the order of the labels'
-    numbers. A linear programme finds those with the widest margin. This fixes s on trained sequences, and on
-    others only if their counts are a combination of trained counts.
+    numbers. A linear programme finds those with the widest margin; where several have it, others tell
+    whether they agree on the sequences that are not trained on.
 
     Raises
     ------
@@ -124,40 +127,63 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
     labels = np.flatnonzero(distributions[trained].any(axis=0))
     if len(labels) < 2:
         raise InputError("population", len(labels), "fewer than two labels", "give a task with more")
-    margin, scores, bounds = 0.0, np.full(population.vocab_size, np.nan), np.empty(0)
+    margin, scores = 0.0, np.full(population.vocab_size, np.nan)
     if (distributions[trained].max(axis=1) > 1 - _IN_SPAN).all():
         rank = np.searchsorted(labels, distributions[trained].argmax(axis=1))
         used = counts[trained].any(axis=0)
-        margin, scores[used], bounds = _widest(counts[trained][:, used], rank, len(labels))
+        widest = _Widest(counts[trained][:, used], rank, len(labels))
+        margin, scores[used] = widest.margin, widest.scores
     if margin <= _IN_SPAN:
         return OneModeAnswers(0.0, np.full_like(scores, np.nan), dict.fromkeys(population.data_sets, np.nan))
-    answers = labels[np.searchsorted(bounds, counts @ np.nan_to_num(scores))]
-    accuracy = _accuracy(population, answers.reshape(population.weights.shape))
+    answers = np.searchsorted(widest.bounds, counts @ np.nan_to_num(scores))
+    accuracy = _accuracy(population, labels[answers].reshape(population.weights.shape))
+    in_span = _combined(counts[trained], counts[~trained])[1]
+    others = counts[~trained][in_span][:, used], answers[~trained][in_span]
     undecided = ~trained
-    undecided[~trained] = ~_combined(counts[trained], counts[~trained])[1]
+    undecided[~trained] = ~in_span if widest.fixes(*others) else True
     for name, share in population.data_sets.items():
         if (share.ravel()[undecided] > 0).any():
             accuracy[name] = float("nan")
     return OneModeAnswers(margin, scores, accuracy)
 
 
-def _widest(
-    counts: FloatArray, rank: npt.NDArray[np.integer], n_labels: int
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return the widest margin, the scores that reach it and the bounds between neighbouring labels."""
-    n_tokens, n_bounds = counts.shape[1], n_labels - 1
-    below, above = np.flatnonzero(rank < n_bounds), np.flatnonzero(rank > 0)
-    rows = np.zeros((len(below) + len(above), n_tokens + n_bounds + 1))
-    rows[:, -1] = 1
-    rows[: len(below), :n_tokens] = counts[below]
-    rows[np.arange(len(below)), n_tokens + rank[below]] = -1
-    rows[len(below) :, :n_tokens] = -counts[above]
-    rows[len(below) + np.arange(len(above)), n_tokens + rank[above] - 1] = 1
-    limits = [(-1.0, 1.0)] * n_tokens + [(None, None)] * n_bounds + [(0.0, None)]
-    objective = np.zeros(rows.shape[1])
-    objective[-1] = -1
-    solution = np.asarray(linprog(objective, rows, np.zeros(len(rows)), bounds=limits).x)
-    return float(solution[-1]), solution[:n_tokens], solution[n_tokens:-1]
+class _Widest:
+    """The linear programme of the widest margin, over token scores, bounds between labels and the margin."""
+
+    def __init__(self, counts: FloatArray, rank: npt.NDArray[np.integer], n_labels: int) -> None:
+        n_tokens, n_bounds = counts.shape[1], n_labels - 1
+        below, above = np.flatnonzero(rank < n_bounds), np.flatnonzero(rank > 0)
+        self.rows = np.zeros((len(below) + len(above), n_tokens + n_bounds + 1))
+        self.rows[:, -1] = 1
+        self.rows[: len(below), :n_tokens] = counts[below]
+        self.rows[np.arange(len(below)), n_tokens + rank[below]] = -1
+        self.rows[len(below) :, :n_tokens] = -counts[above]
+        self.rows[len(below) + np.arange(len(above)), n_tokens + rank[above] - 1] = 1
+        self.limits: list[tuple[float | None, float | None]] = [(-1.0, 1.0)] * n_tokens
+        self.limits += [(None, None)] * n_bounds
+        solution = self._solved(-np.eye(n_tokens + n_bounds + 1)[-1], 0.0)
+        self.margin = float(solution[-1])
+        self.scores, self.bounds = solution[:n_tokens], solution[n_tokens:-1]
+
+    def _solved(self, objective: FloatArray, margin: float) -> FloatArray:
+        limits = [*self.limits, (margin, None)]
+        return np.asarray(linprog(objective, self.rows, np.zeros(len(self.rows)), bounds=limits).x)
+
+    def fixes(self, counts: FloatArray, answers: IntArray) -> bool:
+        """Return whether all solutions of this margin put sequences equally far from their bounds."""
+        n_tokens, n_bounds = len(self.scores), len(self.bounds)
+        distances = np.zeros((2, len(counts), n_tokens + n_bounds + 1))
+        distances[0, :, :n_tokens], distances[1, :, :n_tokens] = counts, -counts
+        upper, lower = np.flatnonzero(answers < n_bounds), np.flatnonzero(answers > 0)
+        distances[0, lower, n_tokens + answers[lower] - 1] = -1
+        distances[1, upper, n_tokens + answers[upper]] = 1
+        distances[0, answers == 0] = distances[1, answers == n_bounds] = 0
+        # A sum with random weights is fixed only if each distance is.
+        weights = np.random.default_rng(0).uniform(1, 2, distances.shape[:2])
+        total = np.tensordot(weights, distances) / max(1, len(counts))
+        margin = self.margin * (1 - _IN_SPAN)
+        least, most = (total @ self._solved(sign * total, margin) for sign in (1, -1))
+        return bool(most - least <= _FIXED * self.margin)
 
 
 def _accuracy(population: CountPopulation, answers: IntArray) -> dict[str, float]:
