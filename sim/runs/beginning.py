@@ -25,7 +25,7 @@ def open_folder(
 ) -> RunFolder:
     """Return a run's folder, new or to be continued; refuse a path that is taken. The caller holds its lock.
 
-    A new folder appears whole, with its configuration, and at the same moment the one it replaces disappears.
+    A new folder appears whole, with its configuration; one that it replaces is renamed just before.
     """
     exists = check_folder(path, member, resume=resume, overwrite=overwrite)
     new, old = (path.with_name(f".{path.name}.anchorflow-{which}") for which in ("new", "old"))

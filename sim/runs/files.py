@@ -145,7 +145,7 @@ class CheckpointState:
 
 
 class DamagedError(ValueError):
-    """A file's content is not what this program writes; the message says where."""
+    """A file's content is not what this program writes; the message says what is wrong."""
 
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:

@@ -109,6 +109,8 @@ def settings_of(config: MemberConfig) -> dict[str, Any]:
     """Return every setting of a run by its name in the table, as a number or a text."""
     sections = {name: getattr(config, name).model_dump(mode="json") for name in SECTIONS}
     counts = Counter(key for values in sections.values() for key in values)
+    # A model of the user's own may have settings with such names.
+    counts.update({"run", *ALWAYS, *_OF_TASK, *MEASURED})
     flat = dict[str, Any]()
     for section, values in sections.items():
         for key, value in values.items():

@@ -87,7 +87,7 @@ def choose_kernels(
         # Runs of the first version, whose provenance has no such entry, used torch's.
         kept = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if kept == "torch":
-        return KernelReport("torch", "asked for")
+        return KernelReport("torch", "asked for" if wanted == "torch" else "as before")
     if kept == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
     if trainer.device.type != "cpu" and trainer.model.reads_text:

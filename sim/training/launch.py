@@ -131,8 +131,8 @@ def train_members(
             how = replace(how, resume=True, overwrite=False, shared=how.shared or not is_local)
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if is_local else how.workers)
-            ended = engine(jobs, how, stops, report)
-            busy = _check_ended(jobs, ended, how)
+            passed = engine(jobs, how, stops, report)
+            busy, ended = _check_ended(jobs, passed, how), ended + passed
             left = _await_others([run for job in busy for run in job], stops)
     if signals or left or "interrupted" in ended:
         raise KeyboardInterrupt(*signals[:1])
@@ -195,7 +195,7 @@ def _await_others(busy: Sequence[Pending], stop: Stop) -> list[Pending]:
     left = list(busy)
     while left and not stop():
         left = [(member, path) for member, path in left if not is_complete(path)]
-        if not all(is_being_written(path) for _, path in left):
+        if not left or not all(is_being_written(path) for _, path in left):
             break
         time.sleep(_OTHERS_EVERY)
     return left

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sim import Execution, Progress, Run, train, train_members, train_together
-from sim.errors import UnfinishedRunsError
+from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
-from sim.training import engines
+from sim.training import engines, launch
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
 from tests.sim.conftest import small, small_member, stopped_after
@@ -144,6 +144,17 @@ def test_a_run_that_another_process_has_is_waited_for(holder: Any, tmp_path: Pat
     for wrong in ({"shared": True}, {"resume": True, "overwrite": True}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             train_members([member], [path], **wrong)
+
+
+def test_an_interruption_is_told_after_another_process_s_run_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = small(seeds=[0, 1]).members()
+    busy = BusyError("out", "run", "another process is writing it", "wait")
+    passes = iter([["interrupted", busy], ["complete"]])
+    monkeypatch.setattr(launch, "engine_of", lambda name: lambda *_: next(passes))
+    with pytest.raises(KeyboardInterrupt):
+        train_members(members, [tmp_path / member.name for member in members], resume=True, shared=True)
 
 
 def test_epochs_are_read_from_folders(tmp_path: Path) -> None:

@@ -155,6 +155,8 @@ def test_an_anchor_that_is_not_driven_hides_no_other():
     assert grown.selectivity == grown.reasoning / grown.memory
     grown.alignment[[1, 2]] = 0.0
     assert grown.selectivity == np.inf
+    grown.alignment[11] = 0.0
+    assert np.isnan(grown.selectivity)
 
 
 SOURCES = ["embedding", "position", "layer_norm"]

@@ -80,6 +80,14 @@ def test_the_vocabulary_that_a_refusal_asks_for_is_large_enough(most):
     theory.gaussian_shape(Task(vocab_size=last + 1, **options), 11, max_lost_mass=most)
 
 
+def test_the_keys_that_a_refusal_asks_for_are_large_enough():
+    options = {"reasoning_anchors": range(11, 21), "n_anchors": 2, "length": 3, "vocab_size": 2000}
+    with pytest.raises(theory.InputError, match="raise the keys") as refusal:
+        theory.gaussian_shape(Task(keys=range(30, 530), **options), 11)
+    by = int(re.search(r"raise the keys by (\d+)", str(refusal.value))[1])
+    theory.gaussian_shape(Task(keys=range(30 + by, 530 + by), **options), 11)
+
+
 def test_label_law_embedding_is_a_step_along_the_printed_flow():
     task, rng = Task.paper(), np.random.default_rng(0)
     W_f, W_VO = 0.01 * rng.standard_normal((2, 200, 200))

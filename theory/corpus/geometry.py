@@ -97,7 +97,7 @@ class CorpusGeometry(Shown):
         """The latest time of ``distinct`` over all other tokens, shape (n,); NaN for a single token."""
         times = self.distinct.copy()
         if len(times) == 1:
-            return times[0]
+            return np.full(1, np.nan)
         np.fill_diagonal(times, -np.inf)
         return np.asarray(times.max(axis=1))
 

@@ -7,6 +7,7 @@ a sum of independent uniform variables, by a normal density. All constants are c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,6 +116,8 @@ def gaussian_shape(
         problem = f"cuts off {lost:.2g} of the normal of anchor {anchor} ({normal})"
         reach = -sigma * float(ndtri(max_lost_mass / 2))
         remedy = f"let 0..vocab_size − 1 hold {mu - reach:.0f}..{mu + reach:.0f}, or use label_distribution"
+        if mu < reach:
+            remedy = f"raise the keys by {math.ceil(reach - mu)} or more, or use label_distribution"
         raise InputError("vocab_size", task.vocab_size, problem, remedy)
     C1 = learning_rate * token_ratio(task, anchor) / task.length
     skewness, kurtosis = total(terms, "third_cumulant") / sigma**3, total(terms, "fourth_cumulant") / sigma**4

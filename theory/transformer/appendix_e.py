@@ -1,4 +1,4 @@
-r"""The mechanism of Appendix E as printed, and why none of its numbers gives a cliff for every key position.
+r"""The mechanism of Appendix E as printed, and why longer sequences have no cliff for every key position.
 
 Positions lie on a half circle, :math:`\langle w_{pos,i}, w_{pos,j}\rangle = \cos(|i-j|\pi/L)` (Assumption 4),
 orthogonal to all words (Assumption 3). The first attention averages and its W_V has rank one (39)-(40), so

@@ -147,8 +147,8 @@ def smallest_init_rate(
     Returns
     -------
     float
-        :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4 after a layer norm:
-        however small ε is, every γ above that constant will do once the model is wide enough.
+        With the default fan-in :math:`1/4 + O(\log(1/\varepsilon)/\log d_m)`, or with 1/2 in place of 1/4
+        after a layer norm: for every ε, any γ above that constant will do once the model is wide enough.
     """
     if tolerance >= 1:
         raise InputError("tolerance", tolerance, "not a probability 1 − ε", "give a value below 1")

@@ -7,8 +7,9 @@ a memory sequence (42). A hidden layer of q neurons then counts the anchors seen
 attention's last row reads position, count and word as a cliff.
 
 The printed appendix has positions on a half circle, no hidden layer here, and a linear read-out of the tag:
-``appendix_e`` shows that its conditions contradict one another, and ``linear_plateau`` that no linear
-read-out can give a plateau, because the tag falls as 1/i. Assumptions 2 and 3 hold here, 4 does not.
+``appendix_e`` shows that its conditions contradict one another, and ``linear_plateau`` that a linear
+read-out gives no plateau beyond the shortest sequences, because the tag falls as 1/i. Assumptions 2 and 3
+hold here, 4 does not.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def build_construction(task: Task, *, mass: Share = 1e-3, tag_strength: Strength
     task : Task
         A task with reasoning anchors.
     mass : float, optional
-        The softmax mass allowed outside the window of a reasoning sequence, whatever p is; it fixes the
-        step by ``cliff_step``.
+        The softmax mass allowed outside the window of a reasoning sequence, for every p; the step is the
+        larger of ``cliff_step`` and 1.
     tag_strength : float, optional
         μ, the singular value of the first attention's W_V; it makes no difference to the cliff.
     """

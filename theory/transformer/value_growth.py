@@ -63,8 +63,10 @@ class ValueGrowth:
 
     @property
     def selectivity(self) -> float:
-        """``reasoning`` over ``memory``: Theorem 2 puts it well above 1; infinite where ``memory`` is 0."""
-        return self.reasoning / self.memory if self.memory else float("inf")
+        """``reasoning`` over ``memory``: Theorem 2 puts it well above 1; infinite if only ``memory`` is 0."""
+        if self.memory == 0 and self.reasoning > 0:
+            return float("inf")
+        return self.reasoning / self.memory if self.memory else float("nan")
 
 
 def _mean_size(cosines: FloatArray) -> float:

@@ -50,7 +50,7 @@ def run(options: Options) -> int:
     from validate.judge.evidence import Evidence, studies_in
     from validate.observe import KEPT
 
-    options.refuse_without("run", "engine", "scheduler", "slurm")
+    options.refuse_without("run", "engine", "scheduler", "slurm", "workers", "root")
     claims, places = validate.ledger(options.numbers), studies_in(options.runs)
     known = validate.study_names()
     if options.runs and not set(places) & set(known):

@@ -48,7 +48,8 @@ def run(options: Options) -> int:
     everywhere = sorted(set.intersection(*(set(setting.epochs()) for setting in settings)))
     for epoch in set(options.epochs).difference(everywhere):
         problem = "no snapshot at this epoch in some of these runs"
-        raise InputError("epochs", epoch, problem, f"choose from {everywhere}")
+        remedy = f"choose from {everywhere}" if everywhere else "compare settings with common snapshots"
+        raise InputError("epochs", epoch, problem, remedy)
     shown = options.out is not None or options.as_json
     if options.epochs and not shown:
         raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")

@@ -157,7 +157,7 @@ class CommandOptions(BaseModel):
     as_json: bool = Field(default=False, alias="json")
     """Print the result as JSON on standard output."""
     import_first: str | None = Field(default=None, alias="import")
-    """A Python file or module to import first, which registers models of your own."""
+    """A Python file or module to import first, which registers models or rules of your own."""
     keys: dict[str, Any] = Field(default={}, exclude=True)
     """The given keys of a configuration, dotted, if the command takes any."""
 

@@ -47,7 +47,7 @@ class Options(EngineOptions):
 
 
 def run(options: Options) -> int:
-    """Train, write the table and the map, and say where the runs stand."""
+    """Train, write the table, say where the runs stand, and draw the map unless JSON is asked for."""
     from sim.data.text import require
     from sim.runs.outputs import OutputFolder
     from sim.training.cost import cost_of_runs

@@ -137,6 +137,10 @@ def embedding(options: Embedding) -> int:
     if (options.checkpoint is None) == (not options.checkpoints):
         problem = "needs --checkpoint or --checkpoints, not both"
         raise InputError("command", "anchorflow corpus embedding", problem, "see --help")
+    for file in options.files if options.checkpoints else ():
+        if file.suffix == ".safetensors":  # The shell has replaced the pattern by what it matches.
+            remedy = "put the pattern of --checkpoints in quotes"
+            raise InputError("file", str(file), "a checkpoint, not a text", remedy)
     from sim.runs.files import json_text
     from sim.runs.outputs import OutputFolder
     from validate.corpus.checkpoint import Checkpoint
