@@ -216,13 +216,13 @@ def test_a_run_is_not_continued_on_another_text(language: Make, tmp_path: Path) 
     assert train_together([member], [path], resume=True) == "complete"
 
 
-@pytest.mark.usefixtures("language")
 def test_a_text_of_one_word_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("word word\n\nword")
     with pytest.raises(InputError, match="one distinct token"):
         make_language_task([CorpusSource(name="one", files=(str(tmp_path / "one.txt"),))])
 
 
+@pytest.mark.usefixtures("language")
 def test_files_may_be_named_from_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(Path.cwd()))
     (source,) = make_language_task([CorpusSource(name="toy", files=("~/toy.txt",))]).corpora
