@@ -16,7 +16,6 @@ import sim
 from sim.modules.roles import roles_of
 from tests.conftest import Cli
 from tests.foreign_models import Language
-from theory import InputError
 
 SMALL = {"vocab_size": 300, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -69,10 +68,8 @@ def test_a_group_of_matrices_is_measured_and_named_as_a_whole() -> None:
 
 
 def test_a_projection_is_divided_into_as_many_matrices_as_it_packs() -> None:
-    attention = nn.ModuleDict(
-        {"c_attn": nn.Linear(8, 16), "other": nn.ModuleDict({"c_attn": nn.Linear(8, 12)})}
-    )
-    assert {role.name: role.parts for role in roles_of(attention) if role.kind == "matrix"} == {
+    packed = nn.ModuleDict({"c_attn": nn.Linear(8, 16), "other": nn.ModuleDict({"c_attn": nn.Linear(8, 12)})})
+    assert {role.name: role.parts for role in roles_of(packed) if role.kind == "matrix"} == {
         "c_attn.weight": 2,
         "other.c_attn.weight": 1,  # One head's keys and values for several heads' queries.
     }
@@ -102,12 +99,6 @@ def test_torch_s_attention_starts_as_it_says_packed_or_not(widths: dict[str, int
     for scale, measured in zip(planned, drawn, strict=True):
         error = 4 / math.sqrt(2 * math.prod(scale.shape))
         assert scale.library == pytest.approx(measured.library, rel=error)
-
-
-@pytest.mark.filterwarnings("ignore:Lazy modules")
-def test_a_lazy_module_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match=r"module = '1.weight': has no numbers yet.*run it once"):
-        sim.advise(nn.Sequential(nn.Embedding(5, 3), nn.LazyLinear(4)))
 
 
 def test_every_column_is_its_own_number() -> None:

@@ -163,7 +163,7 @@ def test_a_fan_in_may_be_given_under_any_name_of_a_tensor(name: str) -> None:
         (lambda: nn.Linear(3, 2), {"rate": -0.1}, "rate = -0.1"),
         (lambda: nn.Linear(3, 2), {"seed": -1}, "seed = -1"),
         (lambda: nn.Linear(3, 2, device="meta"), {}, "has no numbers yet; move it off the meta device"),
-        (lambda: nn.LazyLinear(3), {}, "has no numbers yet; run it once"),
+        (lambda: nn.Sequential(nn.LazyLinear(3)), {}, "'0.weight': has no numbers yet; run it once"),
         (lambda: nn.Linear(3, 2, dtype=torch.complex64), {}, "of dtype torch.complex64"),
         (lambda: 3, {}, "not of type Module"),
     ],
