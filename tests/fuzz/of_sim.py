@@ -79,8 +79,7 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         "find_runs": {"paths": [run]},
         "build_corpus": {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2, "tokenizer": None},
         "train_associations": {"vocab_size": 3, "rate": 0.1},
-        "train": folder | {"workers": 1},
-        "train_members": folder | {"workers": 1},
+        **dict.fromkeys(("train", "train_members"), folder | {"workers": 1}),
         "train_together": folder,
     }
     return values, otherwise

@@ -57,11 +57,11 @@ VALUES: dict[str, Any] = {
     **{"rate": 0.1, "betas": (0.9, 0.99), "epsilon": 1e-8, "rtol": 0.01, "atol": 1e-3, "max_steps": 100},
     **{"method": "RK45", "solver": Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)},
     **{"n_epochs": 1, "max_epochs": 1, "seeds": (0,), "seed": 0, "growth": 1.5, "scatter": True},
-    **{"clip_norm": 1.0, "tolerance": 0.01, "max_gradients": 2000, "d_m": 8, "d_f": 5, "d_k": 3},
+    **{"clip_norm": 1.0, "tolerance": 0.01, "max_gradients": 2000, "d_m": 8, "d_f": 5},
     **{"trajectory": theory.frozen_flow(C, INITIAL, TIMES), "threshold": 0.5, "n_modes": 2},
     **{"value": lambda h: h, "derivative": np.ones_like, "u": SQUARE[0], "w": SQUARE[1], "B": SQUARE},
     # Shapes and the Transformer.
-    **{"rows": ROWS, "other_rows": ROWS[:2], "matrix": theory.cosine_matrix(ROWS), "n_components": 2},
+    **{"rows": ROWS, "matrix": theory.cosine_matrix(ROWS), "n_components": 2},
     **{"approximate": ROWS, "x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 6.0, 8.2], "level": 0.99},
     **{"source": "embedding", "row": 2, "proven": True, "mass": 0.01, "p": 2, "q": 2, "step": 1.0},
     **{"sequence": theory.cliff_sequence(0.01, 6, 2, 2), "plateau_tolerance": 1e-9, "tag_strength": 1.0},

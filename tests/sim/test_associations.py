@@ -20,16 +20,10 @@ ORDERS = (2, 3, 5, 5)
 """Of the errors of W_O, V_l, W_l and p_l in sη."""
 
 
-def corpus(vocab_size: int, n: int, length: int) -> npt.NDArray[np.int64]:
-    rng = np.random.default_rng(0)
-    transitions = rng.dirichlet(np.full(vocab_size, 0.2), size=vocab_size)
-    return np.stack(markov(rng, transitions, n, length))
-
-
-def errors(sequences: npt.NDArray[np.int64], vocab_size: int, **how: Any) -> list[tuple[float, float]]:
+def errors(sequences: npt.NDArray[np.int64], **how: Any) -> list[tuple[float, float]]:
     """Return for each kind of matrix the largest error over layers, absolute and relative."""
-    model = train_associations(sequences, vocab_size, **how)
-    terms = corpus_associations(sequences, vocab_size).after(how["steps"], how["rate"])
+    model = train_associations(sequences, 30, n_layers=2, **how)
+    terms = corpus_associations(sequences, 30).after(how["steps"], how["rate"])
     found = []
     for name in NAMES:
         predicted = getattr(terms, name)
@@ -40,10 +34,12 @@ def errors(sequences: npt.NDArray[np.int64], vocab_size: int, **how: Any) -> lis
 
 
 def test_the_errors_are_of_order_two_three_and_five() -> None:
-    sequences = corpus(30, 30, 9)
-    of_rate = [errors(sequences, 30, n_layers=2, steps=6, rate=rate) for rate in (0.002, 0.001)]
+    rng = np.random.default_rng(0)
+    transitions = rng.dirichlet(np.full(30, 0.2), size=30)
+    sequences = np.stack(markov(rng, transitions, 30, 9))
+    of_rate = [errors(sequences, steps=6, rate=rate) for rate in (0.002, 0.001)]
     assert max(relative for _, relative in of_rate[1]) < 1e-3
-    of_steps = [errors(sequences, 30, n_layers=2, steps=steps, rate=1e-3) for steps in (20, 40)]
+    of_steps = [errors(sequences, steps=steps, rate=1e-3) for steps in (20, 40)]
     for i, order in enumerate(ORDERS):
         in_rate = np.log2(of_rate[0][i][0] / of_rate[1][i][0])
         in_steps = np.log2(of_steps[1][i][0] / of_steps[0][i][0])

@@ -34,16 +34,6 @@ def on_device(members: Sequence[MemberConfig], device: str) -> Trainer:
     return trainer
 
 
-def joined(trainer: Trainer, device: str) -> Trainer:
-    """Compile the gradients and the update of all members together: on a CPU to torch's own operations."""
-    with pytest.MonkeyPatch.context() as patched:
-        if device == "cpu":
-            patched.setattr(torch, "compile", partial(torch.compile, backend="eager"))
-        assert choose_kernels(trainer, "compiled").used == "compiled"
-    assert trainer.loop.compiled_update is not None
-    return trainer
-
-
 def compare(trainer: Trainer, other: Trainer, tolerance: float) -> None:
     assert (trainer.epoch, trainer.position) == (other.epoch, other.position)
     assert trainer.optimizer.step == other.optimizer.step
@@ -77,15 +67,19 @@ def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str) 
 
 
 @pytest.mark.parametrize("device", ["cpu", gpu])
-def test_the_compiled_update_takes_the_hosts_steps(device: str) -> None:
+def test_the_compiled_update_takes_the_hosts_steps(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A member that has failed stays where it was. Keys' biases have no gradient: theirs is rounding.
 
     The second trainer's settings are its own, though its tensors are of the first one's shapes.
     """
+    if device == "cpu":  # To torch's own operations.
+        monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
     for options in ({"clip_norm": 0.0}, {"clip_norm": 0.01, "beta1": 0.5, "beta2": 0.99, "epsilon": 1e-4}):
         own: Any = {"dtype": "float64", "model": TRANSFORMER} | options
         members = small(seeds=[0], weight_decay=0.3, **own).members() + small(seeds=[1, 2], **own).members()
-        host, together = Trainer(members), joined(on_device(members, device), device)
+        host, together = Trainer(members), on_device(members, device)
+        assert choose_kernels(together, "compiled").used == "compiled"
+        assert together.loop.compiled_update is not None
         for trainer in (host, together):
             with torch.no_grad():
                 trainer.parameters["W_U"][2, 0, 0] = float("nan")
