@@ -28,33 +28,21 @@ process.stdout.write(JSON.stringify({
   ),
 }));
 """
-PAPER: dict[str, Any] = {
-    "keys": [21, 120],
-    "nAnchors": 2,
-    "vocabSize": 200,
-    "mappings": [
-        {"anchors": [11, 20], "rule": "key + total", "heldOut": [[11, 13], [13, 11]]},
-        {"anchors": [1, 10], "rule": "lookup", "heldOut": []},
-    ],
-}
-OWN: dict[str, Any] = {
-    "keys": [20, 39],
-    "nAnchors": 2,
-    "vocabSize": 50,
-    "mappings": [
-        {"anchors": [1, 6], "rule": "key + max(a1, a2)", "heldOut": [[2, 5], [5, 2]]},
-        {"anchors": [10, 14], "rule": "lookup"},
-    ],
-}
-THREE: dict[str, Any] = {
-    "keys": [30, 38],
-    "nAnchors": 3,
-    "vocabSize": 100,
-    "mappings": [
-        {"anchors": [1, 4], "rule": "(key * a1 + a2 - a3) % 97"},
-        {"anchors": [5, 7], "rule": "window"},
-    ],
-}
+PAPER: dict[str, Any] = {"keys": [21, 120], "nAnchors": 2, "vocabSize": 200}
+PAPER["mappings"] = [
+    {"anchors": [11, 20], "rule": "key + total", "heldOut": [[11, 13], [13, 11]]},
+    {"anchors": [1, 10], "rule": "lookup", "heldOut": []},
+]
+OWN: dict[str, Any] = {"keys": [20, 39], "nAnchors": 2, "vocabSize": 50}
+OWN["mappings"] = [
+    {"anchors": [1, 6], "rule": "key + max(a1, a2)", "heldOut": [[2, 5], [5, 2]]},
+    {"anchors": [10, 14], "rule": "lookup"},
+]
+THREE: dict[str, Any] = {"keys": [30, 38], "nAnchors": 3, "vocabSize": 100}
+THREE["mappings"] = [
+    {"anchors": [1, 4], "rule": "(key * a1 + a2 - a3) % 97"},
+    {"anchors": [5, 7], "rule": "window"},
+]
 TASKS = (PAPER, OWN, THREE)
 EXPRESSIONS = (
     "key + a2 if a1 < a2 else key - a1",
@@ -68,15 +56,8 @@ EXPRESSIONS = (
     "+ - - a1 + key",
 )
 REFUSED = (
-    "key +",
-    "a3 + key",
-    "key / 2",
-    "(key",
-    "key key",
-    "a1 < a2",
-    "1 if a1 else 2",
-    "key // (a1 - a1)",
-    "",
+    *("", "key +", "a3 + key", "key / 2", "(key", "key key"),
+    *("a1 < a2", "1 if a1 else 2", "key // (a1 - a1)"),
 )
 
 

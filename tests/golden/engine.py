@@ -29,12 +29,7 @@ TRAINING = {
     "adamw": {"learning_rate": 3e-3},
     "sgd": {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.1, "clip_norm": 0.3},
     "full batch": {"batch_size": "full", "learning_rate": 1e-2, "clip_norm": 0.0},
-    "warm-up": {
-        "schedule": "warmup-cosine",
-        "warmup_epochs": 1,
-        "schedule_epochs": 7,
-        "learning_rate": 1e-3,
-    },
+    "warm-up": {"schedule": "warmup-cosine", "warmup_epochs": 1, "schedule_epochs": 7, "learning_rate": 1e-3},
     "warm-up by epoch, frozen": {
         "schedule": "warmup-cosine",
         "warmup_epochs": 1,

@@ -76,14 +76,8 @@ def stopped_after(steps: int) -> Callable[[], bool]:
 def small(**options: Any) -> RunConfig:
     """Make a configuration of a small task; keywords are training options except for the run's own."""
     own = {k: options.pop(k) for k in ("init_rates", "seeds", "task", "data", "model") if k in options}
-    training = {
-        "epochs": 4,
-        "batch_size": 16,
-        "learning_rate": 1e-2,
-        "evaluate_every": 2,
-        "snapshot_epochs": [2],
-        "checkpoint_every": 2,
-    }
+    training: dict[str, Any] = {"epochs": 4, "batch_size": 16, "learning_rate": 1e-2}
+    training |= {"evaluate_every": 2, "snapshot_epochs": [2], "checkpoint_every": 2}
     return make_run_config(
         {"task": SMALL_TASK, "model": {"d_m": 8, "d_f": 12}, "training": training | options} | own
     )

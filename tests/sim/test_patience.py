@@ -16,13 +16,7 @@ from sim.training.schedule import has_ended, learning_rate
 from sim.training.session import train_together
 from tests.sim.conftest import small, small_member, stopped_after
 
-OPTIONS = {
-    "dtype": "float64",
-    "epochs": 40,
-    "evaluate_every": 1,
-    "learning_rate": 0.05,
-    "snapshot_epochs": [2],
-}
+OPTIONS = {"dtype": "float64", "epochs": 40, "evaluate_every": 1, "learning_rate": 0.05}
 
 
 def evaluations(*rows: tuple[float, float, float, float], rate: float = 1.0) -> list[dict[str, Any]]:

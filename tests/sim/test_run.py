@@ -42,16 +42,8 @@ def test_a_run_folder_holds_what_it_should(run: Run) -> None:
     assert run.embedding(4).shape == (48, 8)
     assert run.initial().W2.shape == (12, 48)
     assert run.provenance["status"] == "complete"
-    assert {
-        "commit",
-        "dirty",
-        "versions",
-        "device",
-        "wall_seconds",
-        "peak_memory_mib",
-        "seed",
-        "matmul",
-    } <= set(run.provenance)
+    names = {"commit", "dirty", "versions", "device", "wall_seconds", "peak_memory_mib", "seed", "matmul"}
+    assert names <= set(run.provenance)
     # Small weights: the first loss is that of a uniform guess over the vocabulary, ln 48.
     assert run.metrics[0]["loss"]["mem"] == pytest.approx(np.log(48), abs=1e-2)
     assert not list(run.path.rglob(".*"))

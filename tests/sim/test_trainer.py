@@ -125,21 +125,15 @@ def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
 @pytest.mark.parametrize("model", [KINDS["emb-mlp"], KINDS["post"]], ids=["emb-mlp", "post"])
 def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any]) -> None:
     """Of each member by its own weights; sampling, chunks and data sets change nothing else."""
-    options = {
-        "dtype": "float64",
-        "seeds": [0, 1],
-        "model": model,
-        "learning_rate": 1e-2,
-        "init_rates": [0.5],
-    }
-    trainer = Trainer(small(evaluation_size=13, **options).members())
+    own: Any = {"dtype": "float64", "seeds": [0, 1], "init_rates": [0.5], "model": model}
+    trainer = Trainer(small(evaluation_size=13, **own).members())
     for _ in range(20):
         trainer.run_epoch()
     seen = []
     for m, (scores, data) in enumerate(zip(trainer.evaluate(), trainer.datasets, strict=True)):
-        own = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
+        weights = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
         for name, rows in trainer.evaluated[m].items():
-            logits = label_logits(own, data.tokens[rows].unsqueeze(0), trainer.model)[0]
+            logits = label_logits(weights, data.tokens[rows].unsqueeze(0), trainer.model)[0]
             right = (logits.argmax(dim=1) == data.labels[rows]).double().mean()
             loss = torch.nn.functional.cross_entropy(logits, data.labels[rows])
             assert scores[name] == pytest.approx({"accuracy": float(right), "loss": float(loss)})
