@@ -35,9 +35,7 @@ def test_every_public_callable_has_a_valid_call(package: str, here: Path) -> Non
         pytest.param("followed remedies", 2, 10, marks=pytest.mark.slow),
     ],
 )
-def test_bad_input_is_refused_and_what_stands_in_the_way_is_left_alone(
-    kind: str, every: int, least: int
-) -> None:
+def test_bad_input_is_refused_and_what_is_in_the_way_is_left_alone(kind: str, every: int, least: int) -> None:
     found = ran_cases(kind, every)
     assert len(found) >= least
     assert [str(ending) for ending in found if ending.failed] == []

@@ -157,9 +157,7 @@ def test_nonsense_is_refused_by_name_with_a_remedy(data: dict[str, Any], argumen
     assert caught.value.remedy
 
 
-def test_a_preset_is_a_file_that_can_start_from_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preset_file_may_start_from_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sim.config.presets.FOLDER", tmp_path)
     tags = '[sources]\n"model.d_m" = "paper"\n"model.d_f" = "paper"\n'
     (tmp_path / "base.toml").write_text(f"[model]\nd_m = 8\nd_f = 9\n{tags}")

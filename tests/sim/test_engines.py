@@ -37,9 +37,7 @@ def test_an_execution_that_makes_no_sense_is_refused_before_any_work(name: str, 
         ({"data": {"source": "draw", "n_sequences": 1000, "fresh_noise": True}}, "data.fresh_noise"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_any_run_begins(
-    options: dict[str, Any], argument: str, tmp_path: Path
-) -> None:
+def test_nonsense_is_refused_before_any_run(options: dict[str, Any], argument: str, tmp_path: Path) -> None:
     members = [small_member(), small_member(**options)]
     with pytest.raises(InputError, match=f"^{argument} = "):
         train_members(members, [tmp_path / "good", tmp_path / "bad"])
@@ -78,9 +76,7 @@ def test_an_engine_of_ones_own_is_one_function(here: Path, monkeypatch: pytest.M
     assert Run.open("runs/a").provenance["status"] == "complete"
 
 
-def test_what_goes_wrong_with_one_run_does_not_keep_the_others_from_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_runs_error_the_others_still_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process as in many; an error that leaves a process has its traceback as a note."""
     config = small(seeds=[0, 1], epochs=1)
     spoilt, _ = config.members()
@@ -137,9 +133,7 @@ def test_a_run_that_another_process_has_is_waited_for(holder: Any, tmp_path: Pat
             train_members([member], [path], **wrong)
 
 
-def test_an_interruption_is_told_after_another_process_s_run_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_is_told_after_a_busy_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     members = small(seeds=[0, 1]).members()
     busy = BusyError("out", "run", "another process is writing it", "wait")
     passes = iter([["interrupted", busy], ["complete"]])
@@ -157,9 +151,7 @@ def test_epochs_are_read_from_folders(tmp_path: Path) -> None:
     assert seen == told == [Progress(member.name, epoch, 4, epoch == 4) for epoch in (1, 2, 3, 4)]
 
 
-def test_evaluations_are_read_again_only_once_they_have_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_changed_evaluations_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of 1000 epochs has a file that takes tens of milliseconds to read, and is watched for hours."""
     (member,) = small(epochs=4).members()
     file = tmp_path / "metrics.jsonl"
@@ -177,10 +169,11 @@ def test_evaluations_are_read_again_only_once_they_have_changed(
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_time_than_workers(
-    workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of programs of SLURM's names: ``sbatch`` keeps the script that it is given."""
+def test_slurm_gets_one_job_array(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a task for each job, and no more at a time than there are workers.
+
+    SLURM's programs are scripts here: ``sbatch`` keeps the one that it is given.
+    """
     pytest.importorskip("submitit")
     from sim.training.engines.on_slurm import Training, executor_of
 
@@ -213,9 +206,7 @@ def test_slurm_is_asked_for_one_array_with_a_task_for_each_job_and_no_more_at_a_
         ("slurm", {"cluster": "local", "timeout_min": "2h"}, "engine = 'slurm'.*timeout_min.*2h"),
     ],
 )
-def test_an_option_that_an_engine_does_not_have_is_refused(
-    engine: str, options: dict[str, Any], wrong: str, tmp_path: Path
-) -> None:
+def test_bad_options_are_refused(engine: str, options: dict[str, Any], wrong: str, tmp_path: Path) -> None:
     pytest.importorskip({"local": "torch", "dask": "distributed", "slurm": "submitit"}[engine])
     with pytest.raises(InputError, match=wrong):
         train(small(), tmp_path, engine=engine, engine_options=options)
@@ -235,9 +226,7 @@ def test_dask_ends_what_no_worker_has(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-def test_dask_trains_no_more_runs_at_a_time_than_workers_and_brings_errors_back(
-    workers: int, tmp_path: Path
-) -> None:
+def test_dask_trains_no_more_runs_than_workers_and_brings_errors_back(workers: int, tmp_path: Path) -> None:
     """On a cluster that has more; Ctrl-C ends what has begun, with a checkpoint, and nothing else begins."""
     distributed = pytest.importorskip("distributed")
     config = small(seeds=[0, 1, 2, 3], epochs=100_000, evaluate_every=10)

@@ -98,9 +98,7 @@ def test_padding_changes_nothing() -> None:
 
 @pytest.mark.parametrize("members", [1, 2])
 @pytest.mark.parametrize("lengths", [(13, 13, 13), (13, 2, 7), (6, 4, 3)])
-def test_gradients_are_those_of_the_plain_loss_for_each_member(
-    members: int, lengths: tuple[int, ...]
-) -> None:
+def test_gradients_are_those_of_each_members_plain_loss(members: int, lengths: tuple[int, ...]) -> None:
     """Written out and by autograd: full sequences, padded ones, and a batch shorter than the context."""
     model = _model(n_heads=4)
     p = _parameters(model, members)

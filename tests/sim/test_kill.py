@@ -180,9 +180,7 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
         ("metrics.jsonl", b"x", r"metrics\.jsonl': Expecting value"),
     ],
 )
-def test_what_is_no_json_is_refused_whatever_its_checksum(
-    name: str, content: bytes, words: str, folder: Path
-) -> None:
+def test_bad_json_is_refused_with_any_checksum(name: str, content: bytes, words: str, folder: Path) -> None:
     Manifest(folder).write(name, content)
     with pytest.raises(InputError, match=words):
         Run.open(folder)

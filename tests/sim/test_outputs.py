@@ -75,9 +75,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("command", ["predict", "demo", "compare", "figures"])
-def test_a_run_folder_is_refused_before_the_work(
-    command: str, run_folder: Path, tmp_path: Path, cli: Cli
-) -> None:
+def test_a_run_folder_is_never_a_target(command: str, run_folder: Path, tmp_path: Path, cli: Cli) -> None:
     """Training with --overwrite would delete what is in it."""
     (tmp_path / "link").symlink_to(run_folder)
     before = sorted(tmp_path.rglob("*"))

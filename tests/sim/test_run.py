@@ -76,9 +76,7 @@ def test_a_run_remembers_where_its_settings_come_from(tmp_path: Path) -> None:
         ("config.json", "colour", "red", "colour"),
     ],
 )
-def test_another_versions_run_is_refused_by_name(
-    name: str, key: str, value: Any, words: str, run: Run
-) -> None:
+def test_an_unreadable_run_is_refused_by_name(name: str, key: str, value: Any, words: str, run: Run) -> None:
     change(run.path / name, **{key: value})
     with pytest.raises(InputError, match=words):
         Run.open(run.path)
@@ -186,9 +184,7 @@ def test_an_unfinished_run_ends_with_its_evaluations(tmp_path: Path) -> None:
     assert Run.open(path, unfinished=True).snapshot_epochs == (0,)
 
 
-def test_a_run_stays_the_same_in_another_working_folder(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_survives_a_change_of_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is another one of that name."""
     other = train(small(seeds=[5]), tmp_path / "other")[0].path
     for place, own in (("here", run.path), ("there", other)):
@@ -199,9 +195,7 @@ def test_a_run_stays_the_same_in_another_working_folder(
     assert (opened.embedding(4) == run.embedding(4)).all()
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_whole(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_replaced_while_it_is_read_is_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its content is read first, and then the list of checksums."""
     listed = Manifest.listed
 

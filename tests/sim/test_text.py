@@ -122,9 +122,7 @@ def test_a_number_of_tokens_is_a_whole_number_from_one_on(method: str, number: A
 @pytest.mark.parametrize(
     ("vocabulary", "unknown"), [({"a": 0, "b": 10**9}, "a"), ({"a": 0, "b": 1}, "none"), ({}, "none")]
 )
-def test_a_tokenizer_that_cannot_be_used_is_refused(
-    tmp_path: Path, vocabulary: dict[str, int], unknown: str
-) -> None:
+def test_an_unusable_tokenizer_is_refused(tmp_path: Path, vocabulary: dict[str, int], unknown: str) -> None:
     file = save_tokenizer(tmp_path / "tokenizer.json", vocabulary, unknown)
     with pytest.raises(InputError, match=r"^tokenizer = .*; give a tokenizer"):
         build_corpus(["a c"], tokenizer=file)

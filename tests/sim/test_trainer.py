@@ -108,9 +108,7 @@ def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(("loss", "norm"), [(math.nan, 1.0), (1.0, math.inf)])
-def test_a_loss_or_a_gradient_that_is_not_finite_ends_a_member(
-    loss: float, norm: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_finite_ends_a_member(loss: float, norm: float, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(small().members())
     batch = trainer.batches.at(0)
     before = {name: p.clone() for name, p in trainer.parameters.items()}
@@ -158,9 +156,7 @@ def test_sampled_rows_are_a_uniform_draw_of_each_data_set() -> None:
 
 
 @every_kind
-def test_no_two_random_streams_of_a_run_are_one(
-    model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_streams_of_a_run_are_distinct(model: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, str]] = []
 
     def stream(seed: int, name: str) -> torch.Generator:

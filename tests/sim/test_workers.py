@@ -152,9 +152,7 @@ def test_workers_end_with_checkpoints_when_the_program_is_killed(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("forked_workers")
-def test_what_goes_wrong_in_a_worker_is_raised_after_the_others_are_done(
-    members: list[MemberConfig], tmp_path: Path
-) -> None:
+def test_a_workers_error_is_raised_once_others_are_done(members: list[MemberConfig], tmp_path: Path) -> None:
     paths = _paths(members, tmp_path)
     lock_file(paths[0]).mkdir()
     with pytest.raises(InputError, match=f"^out = .*{paths[0].name}'"):
