@@ -29,14 +29,8 @@ def _is_refused(folder: Path, words: str, **options: bool) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "NOTES.md",
-        "snapshots/mine.safetensors",
-        "snapshots/epoch_-1.safetensors",
-        "checkpoints/step_abc.safetensors",
-        "sub/thesis.tex",
-        ".gitignore",
-        ".thesis.json.20261123",
-        ".anchorflow-tmp-mine",
+        *("snapshots/mine.safetensors", "snapshots/epoch_-1.safetensors", "checkpoints/step_abc.safetensors"),
+        *("NOTES.md", "sub/thesis.tex", ".gitignore", ".thesis.json.20261123", ".anchorflow-tmp-mine"),
     ],
 )
 def test_a_users_file_in_a_run_stays(name: str, folder: Path) -> None:

@@ -142,8 +142,8 @@ def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any]
 def test_sampled_rows_are_a_uniform_draw_of_each_data_set() -> None:
     """Over 60 seeds every row is taken as often as chance has it: within 5 standard errors of a binomial."""
     most, counts = 9, dict[str, torch.Tensor]()
-    members = small(seeds=list(range(60)), evaluation_size=most).members()
-    for data, parts in zip(*(lambda t: (t.datasets, t.evaluated))(Trainer(members)), strict=True):
+    trainer = Trainer(small(seeds=list(range(60)), evaluation_size=most).members())
+    for data, parts in zip(trainer.datasets, trainer.evaluated, strict=True):
         for name, rows in parts.items():
             own = data.parts[name]
             assert set(rows.tolist()) <= set(own.tolist())
