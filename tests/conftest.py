@@ -75,22 +75,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--equation-errors") is not None:
+    records, long = config.getoption("--equation-errors") is not None, config.getoption("--long")
+    if records:
         items[:] = [item for item in items if "record_error" in getattr(item, "fixturenames", ())]
-    for marker, why in _left_out(config).items():
+    left_out = {} if long else {"long": "takes minutes: make test-long"}
+    if not (long or records or config.getoption("--slow")):
+        left_out["slow"] = "takes seconds: make test-slow"
+    for marker, why in left_out.items():
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=why))
-
-
-def _left_out(config: pytest.Config) -> dict[str, str]:
-    """Return the markers of the tests that are skipped, and why."""
-    if config.getoption("--long"):
-        return {}
-    long = {"long": "takes minutes: make test-long"}
-    if config.getoption("--slow") or config.getoption("--equation-errors") is not None:
-        return long
-    return long | {"slow": "takes seconds: make test-slow"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

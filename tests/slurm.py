@@ -44,7 +44,7 @@ class NoSlurmError(Exception):
 
 
 @contextmanager
-def slurm(folder: Path, seconds: float = 60) -> Iterator[Path]:
+def slurm(folder: Path) -> Iterator[Path]:
     """Run SLURM inside the block, with all its files in a folder; yield its ``slurm.conf``."""
     path = f"{os.environ['PATH']}{os.pathsep}/usr/sbin"
     missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
@@ -60,7 +60,7 @@ def slurm(folder: Path, seconds: float = 60) -> Iterator[Path]:
             ["slurmd", "-D", "-c", "-L", f"{folder}/slurmd.log"],
         ):
             daemons.enter_context(_daemon(line, environment, folder))
-        _await_node(environment, folder, seconds)
+        _await_node(environment, folder)
         yield configuration
 
 
@@ -95,9 +95,9 @@ def _daemon(line: list[str], environment: dict[str, str], folder: Path) -> Itera
             process.wait(60)
 
 
-def _await_node(environment: dict[str, str], folder: Path, seconds: float) -> None:
-    """Wait until the node takes work."""
-    end = time.monotonic() + seconds
+def _await_node(environment: dict[str, str], folder: Path) -> None:
+    """Wait up to a minute until the node takes work."""
+    end = time.monotonic() + 60
     line = ["sinfo", "--noheader", "--format", "%T"]
     while time.monotonic() < end:
         answer = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)

@@ -13,8 +13,6 @@ import pytest
 import anchorflow
 from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_signal_ignored
 
-PACKAGES = ["theory", "sim", "validate"]
-
 
 def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run Python as a user does who has the project installed: behind the current folder in the search."""
@@ -52,7 +50,7 @@ assert anchorflow.theory.Task.paper() == theory.Task.paper()
 """
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert set(anchorflow.__all__) == set(PACKAGES) < set(dir(anchorflow))
+    assert set(anchorflow.__all__) == {"theory", "sim", "validate"} < set(dir(anchorflow))
     with pytest.raises(AttributeError, match="nothing"):
         anchorflow.nothing  # noqa: B018
 
@@ -152,22 +150,21 @@ def work(*_):
     finally:
         print("cleaned up")
 
+validate.commands.claims.run = work
 """
-HERE = "validate.commands.claims.run = "
-BY_NUMBER = {n.name: (f"{RUNNING}{HERE}work".replace("NUMBER", str(int(n))), 128 + n) for n in SIGNALS}
 ENDINGS = {
     **{
         f"import of {module}": (IMPORTED.replace("MODULE", module), 130, "")
         for module in ("pydantic", "validate.commands.claims", "validate.terminal.progress")
     },
-    **{name: (*ended, "cleaned up\n") for name, ended in BY_NUMBER.items()},
+    **{n.name: (RUNNING.replace("NUMBER", str(int(n))), 128 + n, "cleaned up\n") for n in SIGNALS},
     # The first is an exception that the command cleans up after, the second falls into its last words.
-    "twice": (f"{RUNNING}{HERE}validate.cli.say = work".replace("NUMBER", "2"), 130, "cleaned up\n" * 2),
+    "twice": (RUNNING.replace("NUMBER", "2") + "validate.cli.say = work", 130, "cleaned up\n" * 2),
 }
 
 
 @pytest.mark.parametrize(
-    "when", [pytest.param(w, marks=[pytest.mark.slow] * (w in BY_NUMBER)) for w in ENDINGS]
+    "when", [pytest.param(w, marks=[pytest.mark.slow] * w.startswith("SIG")) for w in ENDINGS]
 )
 def test_a_signal_ends_the_command_in_one_line_after_its_clean_up(when: str) -> None:
     code, status, printed = ENDINGS[when]

@@ -25,6 +25,14 @@ def output(command: list[str]) -> str:
     return done.stdout
 
 
+def tracked(*patterns: str) -> list[str]:
+    """Return the files that match in git's list, and are there; skip the test outside a checkout."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    names = output(["git", "ls-files", "-z", "--", *patterns]).split("\0")[:-1]
+    return [name for name in names if (ROOT / name).exists()]
+
+
 def test_versions_agree() -> None:
     version = PYPROJECT["project"]["version"]
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
@@ -85,11 +93,8 @@ def test_constraints_pin_every_dependency() -> None:
 
 def test_a_wheel_has_every_file_of_the_packages() -> None:
     """An editable installation reads them from the repository, and misses none."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a checkout")
     data = PYPROJECT["tool"]["setuptools"]["package-data"]
-    listed = output(["git", "ls-files", "--", *data]).split()
-    files = {ROOT / name for name in listed if not name.endswith(".py")}
+    files = {ROOT / name for name in tracked(*data) if not name.endswith(".py")}
     packed = {file for name, globs in data.items() for each in globs for file in (ROOT / name).glob(each)}
     assert len(files) > 100
     assert not files - packed
@@ -97,23 +102,17 @@ def test_a_wheel_has_every_file_of_the_packages() -> None:
 
 def test_nothing_in_the_repository_is_large() -> None:
     """No file over 1 MB, and what is kept of runs under 20 MB, compressed as in git and in a package."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a checkout")
-    names = [name for name in output(["git", "ls-files", "-z"]).split("\0")[:-1] if (ROOT / name).exists()]
-    sizes = {name: (ROOT / name).stat().st_size for name in names}
+    sizes = {name: (ROOT / name).stat().st_size for name in tracked()}
     assert len(sizes) > 500
     assert {name: size for name, size in sizes.items() if size > 10**6} == {}
-    kept = [ROOT / name for name in names if name.startswith("validate/kept/")]
+    kept = [ROOT / name for name in sizes if name.startswith("validate/kept/")]
     assert sum(len(zlib.compress(path.read_bytes())) for path in kept) < 20 * 10**6
 
 
 def test_the_tests_that_pages_name_exist() -> None:
     """But for those of an earlier commit, which the page names."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a checkout")
-    pages = output(["git", "ls-files", "docs/*.md"]).split()
     now = r"(?<!commit \w{7}, )`(tests/[\w/]+\.py)`(?!\s+of\s+commit)"
-    named = {name for page in pages for name in re.findall(now, (ROOT / page).read_text())}
+    named = {name for page in tracked("docs/*.md") for name in re.findall(now, (ROOT / page).read_text())}
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
 
