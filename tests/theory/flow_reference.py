@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -13,11 +14,7 @@ from theory import IDENTITY, TANH, Activation, AdamSettings, EmbMLPParameters, S
 from theory.integrate.trajectory import Matrices
 
 # Smooth and bounded (Assumption 1), with no derivative at 0 missing that an order could hide behind.
-BENT = Activation(
-    "bent",
-    lambda h: np.sin(h) + (1 - np.cos(h)) / 2,
-    lambda h: np.cos(h) + np.sin(h) / 2,
-)
+BENT = Activation("bent", lambda h: np.sin(h) + (1 - np.cos(h)) / 2, lambda h: np.cos(h) + np.sin(h) / 2)
 TORCH_VALUE = {
     "identity": lambda h: h,
     "tanh": torch.tanh,
@@ -50,6 +47,12 @@ class Example:
     trains: np.ndarray
     mapping: np.ndarray
 
+    @classmethod
+    def of(cls, task: Task, rng: np.random.Generator) -> Self:
+        tables, everything = theory.draw_tables(task, rng), theory.enumerate_population(task)
+        labels, population = theory.labels_of(task, everything, tables), theory.count_population(task, tables)
+        return cls(task, population, everything.sequences, labels, ~everything.held_out, everything.mapping)
+
     @property
     def training(self) -> tuple[np.ndarray, np.ndarray]:
         """The sequences that are not held out, and their labels."""
@@ -57,18 +60,7 @@ class Example:
 
 
 def small_example(length: int = 3) -> Example:
-    task = small_task(length)
-    tables = theory.draw_tables(task, np.random.default_rng(0))
-    everything = theory.enumerate_population(task)
-    labels = theory.labels_of(task, everything, tables)
-    return Example(
-        task,
-        theory.count_population(task, tables),
-        everything.sequences,
-        labels,
-        ~everything.held_out,
-        everything.mapping,
-    )
+    return Example.of(small_task(length), np.random.default_rng(0))
 
 
 def parameters(vocab_size: int = 20, d_m: int = 6, d_f: int = 9, scale: float = 0.3, seed: int = 0):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theory
-from tests.theory.flow_reference import parameters
+from tests.theory.flow_reference import Example, parameters
 from theory import EmbMLPParameters, Mapping, Sum, Task
 
 TRAIN, TEST = "rule train", "rule test"
@@ -22,13 +22,12 @@ def task(held_out, q=2, n_anchors=4, n_keys=6):
 
 
 def test_accuracy_is_that_of_every_sequence_by_itself():
-    one = task([(1, 3)])
-    B = np.random.default_rng(0).standard_normal((45, 45))
-    everything = theory.enumerate_population(one)
-    right = B[everything.sequences].sum(axis=1).argmax(axis=1) == theory.labels_of(one, everything, [None])
-    found = theory.answer_accuracy(theory.count_population(one), B)
-    assert found[TEST] == pytest.approx(right[everything.held_out].mean())
-    assert found[TRAIN] == pytest.approx(right[~everything.held_out].mean())
+    rng = np.random.default_rng(0)
+    example, B = Example.of(task([(1, 3)]), rng), rng.standard_normal((45, 45))
+    right = B[example.sequences].sum(axis=1).argmax(axis=1) == example.labels
+    found = theory.answer_accuracy(example.population, B)
+    assert found[TEST] == pytest.approx(right[~example.trains].mean())
+    assert found[TRAIN] == pytest.approx(right[example.trains].mean())
 
 
 def test_the_frozen_rung_answers_as_its_closed_form_says(record_error):

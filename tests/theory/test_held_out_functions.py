@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import theory
 from tests.theory.any_rule import Enumerated, combinations
+from tests.theory.flow_reference import Example
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
 
 ROUNDING = 1e-13
@@ -245,9 +246,7 @@ def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Recor
     """Without tables nothing is random: C of the population equals the expected C."""
     held = {"reasoning_anchors": range(1, 5), "held_out": [(1, 3), (2, 2)]}
     task = Task(keys=range(30, 36), n_anchors=2, length=length, vocab_size=50, **held)
-    population = theory.enumerate_population(task)
-    train = ~population.held_out
-    labels = theory.labels_of(task, population, [None])
-    found = theory.token_label_matrix(population.sequences[train], labels[train], 50)
+    sequences, labels = Example.of(task, np.random.default_rng(0)).training
+    found = theory.token_label_matrix(sequences, labels, 50)
     worst = np.abs(found - theory.expected_token_label_matrix(task, held_out=True)).max()
     record_error("eq. 23-25", worst, below=1e-15)

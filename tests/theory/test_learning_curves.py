@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import theory
-from tests.theory.flow_reference import by_torch, relative
+from tests.theory.flow_reference import Example, by_torch, relative
 from theory import TANH, AdamSettings, EmbMLPParameters, Lookup, Mapping, SGDSettings, Sum, Task
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores, single_precision
@@ -20,8 +20,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
 ORDERS = 2
 """Orders of the batches; their mean is what is predicted."""
 BATCH, CLIP = 12, 0.5
-
-
 TASK = Task(
     keys=range(10, 18),
     mappings=[
@@ -33,21 +31,18 @@ TASK = Task(
     vocab_size=32,
 )
 RNG = np.random.default_rng(3)
-TABLES = theory.draw_tables(TASK, RNG)
+EXAMPLE = Example.of(TASK, RNG)
+POPULATION = EXAMPLE.population
 START = EmbMLPParameters.draw(TASK.vocab_size, d_m=12, d_f=24, init_rate=0.5, rng=RNG)
-POPULATION = theory.count_population(TASK, TABLES)
-EVERYTHING = theory.enumerate_population(TASK)
-LABELS = theory.labels_of(TASK, EVERYTHING, TABLES)
-TRAINED_ON = ~EVERYTHING.held_out
 
 
 def drawn_batches(order):
     """Yield batches of one epoch after another."""
-    generator = torch.Generator().manual_seed(order)
+    generator, (sequences, labels) = torch.Generator().manual_seed(order), EXAMPLE.training
     while True:
-        shuffled = torch.randperm(int(TRAINED_ON.sum()), generator=generator).split(BATCH)
+        shuffled = torch.randperm(len(labels), generator=generator).split(BATCH)
         for rows in reversed(shuffled):
-            yield EVERYTHING.sequences[TRAINED_ON][rows], LABELS[TRAINED_ON][rows]
+            yield sequences[rows], labels[rows]
 
 
 def trained_weights(settings, n_steps, order):
@@ -118,21 +113,17 @@ def test_a_prediction_that_would_take_too_long_says_so():
 
 def test_accuracy_is_the_share_of_right_answers():
     found = scores(POPULATION, START.matrices, TANH)
-    logits = np.tanh(START.W_emb[EVERYTHING.sequences].sum(axis=1) @ START.W1) @ START.W2
-    right = logits.argmax(axis=1) == LABELS
-    assert found["training"][1] == pytest.approx(right[TRAINED_ON].mean())
-    assert found["reasoning test"][1] == pytest.approx(right[~TRAINED_ON].mean())
-
-
-def curves() -> theory.LearningCurves:
-    rows = {"a": [0.0, 0.25, 0.75], "b": [0.0, 0.5, 1.0], "c": [0.0, 0.1, 0.2], "test": [0.0, 0.2, 0.4]}
-    rows["start"] = [0.5, 0.7, 1.0]
-    accuracy = {name: np.array([row]) for name, row in rows.items()}
-    return theory.LearningCurves(np.array([0, 100, 300]), accuracy, {}, 10)
+    logits = np.tanh(START.W_emb[EXAMPLE.sequences].sum(axis=1) @ START.W1) @ START.W2
+    right = logits.argmax(axis=1) == EXAMPLE.labels
+    assert found["training"][1] == pytest.approx(right[EXAMPLE.trains].mean())
+    assert found["reasoning test"][1] == pytest.approx(right[~EXAMPLE.trains].mean())
 
 
 def test_times_and_bias_from_curves():
-    found = curves()
+    rows = {"a": [0.0, 0.25, 0.75], "b": [0.0, 0.5, 1.0], "c": [0.0, 0.1, 0.2], "test": [0.0, 0.2, 0.4]}
+    rows["start"] = [0.5, 0.7, 1.0]
+    accuracy = {name: np.array([row]) for name, row in rows.items()}
+    found = theory.LearningCurves(np.array([0, 100, 300]), accuracy, {}, 10)
     assert found.half_time("a") == pytest.approx(200)
     assert found.bias("a", "b") == pytest.approx(1.0)
     assert found.bias("c", "a") == math.inf

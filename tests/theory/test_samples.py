@@ -12,6 +12,7 @@ from scipy.special import stdtr
 
 import theory
 from tests.theory.any_rule import MODULAR, task_of, tasks
+from tests.theory.flow_reference import Example
 from theory import Expression, Mapping, Sum, Task, TooManyEntriesError
 
 
@@ -33,16 +34,14 @@ def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> Non
 @given(tasks(most_keys=3, most_anchors=2), st.integers(0, 99))
 def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: int) -> None:
     """C, S and the labels of each data set, by its name."""
-    tables = theory.draw_tables(task, np.random.default_rng(seed))
-    everything = theory.enumerate_population(task)
-    labels, trained, d = theory.labels_of(task, everything, tables), ~everything.held_out, task.vocab_size
-    reduced = theory.count_population(task, tables)
-    sample = everything.sequences[trained], labels[trained]
-    assert np.abs(reduced.token_label_matrix() - theory.token_label_matrix(*sample, d)).max() < 1e-14
-    assert np.abs(reduced.cooccurrence() - theory.cooccurrence_matrix(sample[0], d)).max() < 1e-13
+    example, d = Example.of(task, np.random.default_rng(seed)), task.vocab_size
+    reduced, labels, trained = example.population, example.labels, example.trains
+    C, S = theory.token_label_matrix(*example.training, d), theory.cooccurrence_matrix(example.training[0], d)
+    assert np.abs(reduced.token_label_matrix() - C).max() < 1e-14
+    assert np.abs(reduced.cooccurrence() - S).max() < 1e-13
     rows = {"training": trained}
     for index, mapping in enumerate(task.mappings):
-        inside = everything.mapping == index
+        inside = example.mapping == index
         parts = {" train": inside & trained, " test": inside & ~trained} if mapping.held_out else {"": inside}
         rows |= {mapping.name + part: chosen for part, chosen in parts.items()}
     assert list(reduced.data_sets) == list(rows)
@@ -52,7 +51,7 @@ def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: i
         found = np.einsum("ij,ijk->k", share, reduced.label_distributions)
         np.testing.assert_allclose(found, np.bincount(labels[chosen], minlength=d) / chosen.sum(), atol=1e-13)
         counts = share.sum(axis=1) @ reduced.left + share.sum(axis=0) @ reduced.right
-        tokens = np.bincount(everything.sequences[chosen].ravel(), minlength=d) / chosen.sum()
+        tokens = np.bincount(example.sequences[chosen].ravel(), minlength=d) / chosen.sum()
         np.testing.assert_allclose(counts, tokens, atol=1e-13)
     ideal = theory.count_population(task).token_label_matrix()
     assert np.abs(ideal - theory.expected_token_label_matrix(task, held_out=True)).max() < 1e-14
@@ -126,9 +125,7 @@ def test_standard_errors_of_several_sampled_distributions_are_true(monkeypatch: 
         (lambda m: m.centred()[1, 1], P[1] @ P[1] - 1 / 130),
     ):
         estimates = [labels.estimate(statistic) for labels in found]
-        values, errors = (
-            np.array([getattr(e, name) for e in estimates]) for name in ("value", "standard_error")
-        )
+        values, errors = np.array([(e.value, e.standard_error) for e in estimates]).T
         assert abs(values.mean() - truth) < 4 * values.std() / n**0.5
         # 19 degrees of freedom of the jackknife over 20 blocks; four standard errors of a share.
         expected = 1 - 2 * stdtr(19, -2.0)

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.theory.test_learning_curves import (
-    BATCH,
-    CLIP,
-    EVERYTHING,
-    LABELS,
-    POPULATION,
-    START,
-    TASK,
-    TRAINED_ON,
-    trained,
-)
+from tests.theory.test_learning_curves import BATCH, CLIP, EXAMPLE, POPULATION, START, TASK, trained
 from theory import TANH, SGDSettings
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores
@@ -36,15 +26,13 @@ def test_reshuffled_epochs_against_their_own_recursion(decay, record_error):
 
 def test_factors_are_means_over_sequences(record_error):
     """Against every sequence's own gradient, one after another."""
-    x, y = EVERYTHING.sequences[TRAINED_ON], LABELS[TRAINED_ON]
-    c = np.zeros((len(x), TASK.vocab_size))
-    for column in x.T:
-        c[np.arange(len(x)), column] += 1
+    (x, y), one_hot = EXAMPLE.training, np.eye(TASK.vocab_size)
+    c = one_hot[x].sum(axis=1)
     e = c @ START.W_emb
     value = np.tanh(e @ START.W1)
     logits = value @ START.W2
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    residual = p - np.eye(TASK.vocab_size)[y]
+    residual = p - one_hot[y]
     delta = residual @ START.W2.T * (1 - value**2)
     found = curvature_factors(POPULATION, START.matrices, TANH)
     for ours, entering in zip(found.inputs, (c, e, value), strict=True):
@@ -54,20 +42,13 @@ def test_factors_are_means_over_sequences(record_error):
         assert np.abs(ours - leaving.T @ leaving / len(x)).max() < 1e-12
 
 
-def random_factors(shapes, rng):
-    def positive(n):
-        root = rng.normal(size=(n, n))
-        return root @ root.T / n
-
-    (a, b, c), (d, e, f) = ([positive(shape[side]) for shape in shapes] for side in (0, 1))
-    return CurvatureFactors((a, b, c), (d, e, f))
-
-
 def test_draws_have_the_covariance_of_the_formula():
     """Against P of the whole matrix, by an eigendecomposition of D^½(A ⊗ G)D^½ with D = r cᵀ."""
     rng = np.random.default_rng(0)
     shapes = [(3, 2), (2, 3), (3, 4)]
-    factors = random_factors(shapes, rng)
+    roots = [[rng.normal(size=(shape[side], shape[side])) for shape in shapes] for side in (0, 1)]
+    inputs, errors = (tuple(root @ root.T / len(root) for root in of_side) for of_side in roots)
+    factors = CurvatureFactors(inputs, errors)
     outer = [np.outer(rng.uniform(0.5, 2, n), rng.uniform(0.5, 2, m)) for n, m in shapes]
     rate, batching = 0.1, Batching(4, 40)
     scatter = WeightScatter(factors, Matrices(*outer), batching, rate)
@@ -86,12 +67,8 @@ def test_draws_have_the_covariance_of_the_formula():
 def seen_losses(settings, steps, rng):
     batching = Batching(BATCH, training_size(TASK))
     training = MeanTraining(POPULATION, settings, batching, CLIP, TANH, 1e-3, rng)
-    return np.array(
-        [
-            np.mean([scores(POPULATION, at, TANH)["memory"][0] for at in now.seen])
-            for now in training.follow(START, steps)
-        ]
-    )
+    seen = (now.seen for now in training.follow(START, steps))
+    return np.array([np.mean([scores(POPULATION, at, TANH)["memory"][0] for at in now]) for now in seen])
 
 
 def test_scatter_delays_learning_as_training_has_it(record_error):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri, softmax
 
 import theory
-from tests.theory.flow_reference import relative, slope, small_task
+from tests.theory.flow_reference import relative, slope, small_example
 from theory import TANH, EmbMLPParameters, Mapping, OneLayerParameters, Shift, Task, find_derivation
 from theory.flows.gradient import population_field, token_gradient
 from theory.flows.ladder import linearised_drive, product_field
@@ -238,9 +238,8 @@ def test_leading_order_of_bound_13_is_the_numeric_one(record_error: Record) -> N
 
 # The one-layer Transformer.
 
-SEVEN = small_task(length=5)
-EVERY = theory.enumerate_population(SEVEN)
-TARGETS = np.eye(D)[theory.labels_of(SEVEN, EVERY, theory.draw_tables(SEVEN, np.random.default_rng(0)))]
+EXAMPLE = small_example(length=5)
+TASK = EXAMPLE.task
 TOKENS = {"reasoning anchor": 4, "memory anchor": 2, "key": 8}
 MODEL = OneLayerParameters.draw(D, d_k=7, d_f=12, init_rate=0.5, rng=np.random.default_rng(5))
 W_F, W_VO = MODEL.W_f1 @ MODEL.W_f2, MODEL.W_V @ MODEL.W_O
@@ -248,7 +247,7 @@ MATRICES = MODEL.W_f1, MODEL.W_f2, MODEL.W_V, MODEL.W_O
 
 
 def test_lemmas_3_and_4_are_the_numeric_flows(record_error: Record) -> None:
-    few, labels = EVERY.sequences[::29], TARGETS[::29]
+    few, labels = EXAMPLE.sequences[::29], np.eye(D)[EXAMPLE.labels[::29]]
     model = OneLayerParameters(MODEL.W_emb, 0 * MODEL.W_Q, MODEL.W_K, *MATRICES[2:], *MATRICES[:2])
     X = model.W_emb[few]
     entering = X.mean(1) @ W_VO + X[:, -1]
@@ -269,13 +268,13 @@ def test_lemmas_3_and_4_are_the_numeric_flows(record_error: Record) -> None:
 
 
 def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: Record) -> None:
-    C, C_last = theory.expected_token_label_matrix(SEVEN), theory.last_position_matrix(SEVEN)
+    C, C_last = theory.expected_token_label_matrix(TASK), theory.last_position_matrix(TASK)
     exact = theory.transformer_drive(C, C_last, 5, W_F, W_VO)
     printed = theory.paper_transformer_drive(C, 5, W_F, W_VO)
     for kind, token in TOKENS.items():
-        ratio, share = theory.token_ratio(SEVEN, token), theory.last_position_share(SEVEN, token)
-        laws = (f(SEVEN, token)[None] for f in (theory.label_distribution, theory.last_position_distribution))
-        law, last = laws
+        ratio, share = theory.token_ratio(TASK, token), theory.last_position_share(TASK, token)
+        law = theory.label_distribution(TASK, token)[None]
+        last = theory.last_position_distribution(TASK, token)[None]
         error = relative(formula("eq 29")(ratio, law, share, last, 5, *MATRICES, D)[0], exact[token])
         record_error(("eq. 28", "eq. 29"), error, below=1e-12)
         assert formula("rho key" if kind == "key" else "rho anchor")(5, 2) == pytest.approx(share, rel=1e-14)
@@ -283,7 +282,7 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
         if kind == "key":
             continue
         memory = kind == "memory anchor"
-        is_key = np.isin(np.arange(D), SEVEN.keys).astype(float)[None]
+        is_key = np.isin(np.arange(D), TASK.keys).astype(float)[None]
         given = (ratio, is_key, 5) if memory else (ratio, token, 5, 3, 5, 2, 2)
         number, proposition = (10, "prop 2") if memory else (11, "prop 3")
         error = relative(formula(proposition)(*given, 5, *MATRICES, D)[0], printed[token])
