@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
+import theory
 from tests.theory.flow_reference import (
     ACTIVATIONS,
     TorchModel,
@@ -17,15 +18,7 @@ from tests.theory.flow_reference import (
     slope,
     small_example,
 )
-from theory import (
-    IDENTITY,
-    TANH,
-    AdamSettings,
-    IntegrationError,
-    OutsideValidityWarning,
-    adam_steps,
-    adaptive_flow,
-)
+from theory import IDENTITY, TANH, AdamSettings, adam_steps, adaptive_flow
 from theory.flows import adaptive
 from theory.flows.adaptive import moment_memory
 from theory.flows.gradient import token_gradient
@@ -109,7 +102,7 @@ def test_what_does_not_move_stays_and_does_not_decay():
 
 
 def test_weights_that_overflow_are_refused_at_a_time_in_units_of_the_trajectory():
-    with pytest.raises(IntegrationError, match="overflow") as caught:
+    with pytest.raises(theory.IntegrationError, match="overflow") as caught:
         adam_steps(small_example().population, parameters(), [3], AdamSettings(1e120))
     assert caught.value.time == pytest.approx(3e120)
 
@@ -121,7 +114,7 @@ def test_batches_too_small_for_the_rate_are_warned_of(rate, size, warned):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         adam_steps(small_example().population, parameters(), [1], AdamSettings(rate), batch_size=size)
-    assert [w.category for w in found] == [OutsideValidityWarning] * warned
+    assert [w.category for w in found] == [theory.OutsideValidityWarning] * warned
 
 
 SLOW = AdamSettings(rate=1e-3, weight_decay=0.1)
@@ -147,10 +140,8 @@ def by_scipy(population, initial, end):
         return np.concatenate([moved, rates[0] * (g - m), rates[1] * (square - v)])
 
     start = initial.matrices.packed()
-    began = 1e-2
-    found = solve_ivp(
-        velocity, (began, end), np.concatenate([start, *sources(start)]), method="LSODA", rtol=1e-5, atol=1e-8
-    )
+    start = np.concatenate([start, *sources(start)])
+    found = solve_ivp(velocity, (1e-2, end), start, method="LSODA", rtol=1e-5, atol=1e-8)
     return initial.matrices.unpack(found.y[:size, -1])
 
 
@@ -178,7 +169,7 @@ def test_shorter_steps_with_longer_memories_approach_the_flow():
 
 def test_it_stops_at_a_time_in_units_of_the_trajectory(monkeypatch):
     monkeypatch.setattr(adaptive, "_MOST_STRETCHES", 3)
-    with pytest.raises(IntegrationError, match="too many stretches") as caught:
+    with pytest.raises(theory.IntegrationError, match="too many stretches") as caught:
         adaptive_flow(small_example().population, parameters(), [0.1], SLOW)
     assert 0 < caught.value.time < 0.1
 

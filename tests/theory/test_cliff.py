@@ -6,19 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
-from theory import (
-    Task,
-    build_construction,
-    cliff_sequence,
-    cliff_step,
-    is_cliff,
-    linear_plateau,
-    mass_outside,
-    printed_conditions,
-    printed_logits,
-    printed_violation,
-)
+import theory
+from theory import Task, build_construction, cliff_sequence, is_cliff, mass_outside, printed_logits
 
 
 @st.composite
@@ -28,16 +19,11 @@ def windows(draw):
     return length, draw(st.integers(1, length - q)), q
 
 
-def softmax_outside(logits, p, q):
-    weights = np.exp(logits - logits.max())
-    return 1 - weights[p - 1 : p + q].sum() / weights.sum()
-
-
 @given(windows(), st.floats(1e-6, 0.99), st.integers(0, 10**6))
 def test_every_cliff_of_that_step_holds_its_mass(window, mass, seed):
     """The sequence that is returned, and any other rise, depth and height of at least δ."""
     length, p, q = window
-    step, rng = cliff_step(mass, length, q), np.random.default_rng(seed)
+    step, rng = theory.cliff_step(mass, length, q), np.random.default_rng(seed)
     rise = np.cumsum(step + rng.exponential(size=p - 1))[::-1]
     after = step + rng.exponential(size=length - p - q)
     for sequence in (
@@ -46,7 +32,8 @@ def test_every_cliff_of_that_step_holds_its_mass(window, mass, seed):
     ):
         assert is_cliff(sequence, p, q, step)
         assert mass_outside(sequence, p, q) <= mass * (1 + 1e-12)
-        assert mass_outside(sequence, p, q) == pytest.approx(softmax_outside(sequence, p, q), abs=1e-12)
+        outside = 1 - softmax(sequence)[p - 1 : p + q].sum()
+        assert mass_outside(sequence, p, q) == pytest.approx(outside, abs=1e-12)
     assert is_cliff(cliff_sequence(mass, length, p, q), p, q)
 
 
@@ -109,7 +96,7 @@ def test_printed_logits_are_those_of_the_matrices(length, p, q, record_error):
 @pytest.mark.parametrize(("length", "q"), [(4, 1), (9, 2), (12, 3)])
 def test_printed_conditions_are_the_extremes_over_the_key(length, q, record_error):
     """C_M and C_m from their inequalities, p by p; (47) from the last position, where it binds."""
-    made, angle = printed_conditions(length, q), np.pi / length
+    made, angle = theory.printed_conditions(length, q), np.pi / length
     p = np.arange(1, length)
     middle = -(np.cos(p * angle) + np.cos((p - 1) * angle)) / 2
     upper = (-np.cos((p + 1) * angle) - middle).min()
@@ -132,15 +119,15 @@ def test_no_numbers_give_a_printed_cliff_for_every_key(more, q, strength, alignm
 
 def test_three_positions_and_one_anchor_are_the_exception():
     assert all(is_cliff(printed_logits(3, p, 1, strength=27, alignment=-0.25), p, 1) for p in (1, 2))
-    assert printed_violation(3, 1) == pytest.approx(0, abs=1e-9)
+    assert theory.printed_violation(3, 1) == pytest.approx(0, abs=1e-9)
     sizes = [(length, q) for length in range(2, 20) for q in range(1, length)]
-    assert [size for size in sizes if printed_conditions(*size).compatible] == [(2, 1), (3, 1)]
+    assert [size for size in sizes if theory.printed_conditions(*size).compatible] == [(2, 1), (3, 1)]
 
 
 def test_the_smallest_violation():
-    assert printed_violation(3, 2) == pytest.approx(0, abs=1e-9)
-    assert printed_violation(9, 2) == pytest.approx(1.0026, abs=1e-3)
-    values = [printed_violation(length, 2) for length in range(4, 10)]
+    assert theory.printed_violation(3, 2) == pytest.approx(0, abs=1e-9)
+    assert theory.printed_violation(9, 2) == pytest.approx(1.0026, abs=1e-3)
+    values = [theory.printed_violation(length, 2) for length in range(4, 10)]
     assert (np.diff(values) > 0).all()
 
 
@@ -160,9 +147,9 @@ def test_linear_read_out_has_no_exact_plateau():
     ]
     assert [sum(w * row[i] for w, row, _, _ in rows) for i in range(6)] == [0] * 6
     smallest = -sum(w * c for w, _, c, _ in rows) / sum(w * t for w, _, _, t in rows)
-    assert linear_plateau(4, 2) == pytest.approx(float(smallest), abs=1e-9)
-    assert linear_plateau(3, 2) == pytest.approx(0, abs=1e-9)
-    assert linear_plateau(9, 2) > 5  # steps
+    assert theory.linear_plateau(4, 2) == pytest.approx(float(smallest), abs=1e-9)
+    assert theory.linear_plateau(3, 2) == pytest.approx(0, abs=1e-9)
+    assert theory.linear_plateau(9, 2) > 5  # steps
 
 
 # The construction.

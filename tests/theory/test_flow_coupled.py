@@ -8,21 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+import theory
 from tests.theory.flow_reference import TorchModel, followed, parameters, relative, small_example
-from theory import (
-    EXACT,
-    IDENTITY,
-    STABILISED,
-    TANH,
-    EmbMLPParameters,
-    IntegrationError,
-    blow_up_bound,
-    coupled_flow,
-    frozen_flow,
-    linearised_flow,
-    measured_rank_steps,
-    population_flow,
-)
+from theory import EXACT, IDENTITY, TANH, EmbMLPParameters, IntegrationError, blow_up_bound, coupled_flow
 
 POPULATION = small_example().population
 C = POPULATION.token_label_matrix()
@@ -68,7 +56,7 @@ def test_near_the_blow_up_only_the_top_singular_pair_grows_and_later_times_are_d
     none = coupled_flow(C, initial, [2 * end], keep=("W_emb", "B"))
     assert (none.W_emb.shape, none["B"].shape) == ((0, 20, 6), (0, 20, 20))
     assert str(none).startswith("0 times")
-    assert np.isinf(measured_rank_steps(none, 1.0, 2)).all()
+    assert np.isinf(theory.measured_rank_steps(none, 1.0, 2)).all()
     assert flow.blow_up == pytest.approx(end, rel=1e-6)
     u, s, w = np.linalg.svd(flow["B"][1])
     cu, _, cw = np.linalg.svd(C)
@@ -79,7 +67,7 @@ def test_near_the_blow_up_only_the_top_singular_pair_grows_and_later_times_are_d
     assert close.blow_up is None
     assert len(close.times) == 2
     # The linearised softmax stops the growth.
-    tamed = linearised_flow(C, POPULATION.cooccurrence(), initial, [20 * end])
+    tamed = theory.linearised_flow(C, POPULATION.cooccurrence(), initial, [20 * end])
     assert np.linalg.norm(tamed.W_emb[0]) < 100
 
 
@@ -93,20 +81,20 @@ def test_nothing_blows_up_where_nothing_drives():
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_the_bound_is_as_many_times_later_at_any_size(size):
+def test_the_bound_is_inversely_proportional_to_the_size_of_the_weights(size):
     assert blow_up_bound(C, parameters().scaled(size)) * size == pytest.approx(blow_up_bound(C, parameters()))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("solver", [EXACT, STABILISED], ids=lambda solver: solver.method)
+@pytest.mark.parametrize("solver", [EXACT, theory.STABILISED], ids=lambda solver: solver.method)
 def test_a_start_whose_velocity_overflows_is_refused(solver):
     with pytest.raises(IntegrationError, match="smaller parameters"):
         coupled_flow(C, parameters().scaled(1e200), [1.0], solver=solver)
     with pytest.raises(IntegrationError, match="smaller parameters"):
-        linearised_flow(C, POPULATION.cooccurrence(), parameters().scaled(1e110), [1.0], solver=solver)
+        theory.linearised_flow(C, POPULATION.cooccurrence(), parameters().scaled(1e110), [1.0], solver=solver)
 
 
-def test_as_many_steps_as_it_takes_are_enough_and_one_less_is_not():
+def test_as_many_steps_as_it_takes_are_enough_and_one_fewer_is_not():
     n_steps = coupled_flow(C, parameters(), [1.0]).solver.n_steps
     enough = replace(EXACT, max_steps=n_steps)
     assert coupled_flow(C, parameters(), [1.0], solver=enough).solver.n_steps == n_steps
@@ -116,7 +104,7 @@ def test_as_many_steps_as_it_takes_are_enough_and_one_less_is_not():
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-120])
-def test_a_smaller_start_goes_the_same_way_as_many_times_slower(size):
+def test_a_start_smaller_by_a_factor_goes_the_same_way_slower_by_that_factor(size):
     """Tolerances are relative to the weights, or such a start would not be followed at all."""
     times = coupled_flow(C, parameters(), [1e6]).blow_up * np.array([0, 0.3, 0.6, 0.9, 1.1])
     whole, small = (coupled_flow(C, parameters().scaled(scale), times / scale) for scale in (1, size))
@@ -138,17 +126,17 @@ def test_the_exact_flow_against_autograd(activation, record_error):
 
     truth = followed(velocity, initial, END)
     options = {"activation": activation, "weight_decay": DECAY, "keep": ALL}
-    flow = population_flow(example.population, initial, [END], solver=EXACT, **options)
+    flow = theory.population_flow(example.population, initial, [END], solver=EXACT, **options)
     for name, matrix in zip(ALL, truth, strict=True):
         record_error("weight decay", relative(flow[name][0], matrix), below=1e-6)
-    plain = population_flow(example.population, initial, [END], solver=EXACT, activation=activation)
+    plain = theory.population_flow(example.population, initial, [END], solver=EXACT, activation=activation)
     assert relative(plain.W_emb[0], truth[0]) > 0.1
 
 
 @pytest.mark.parametrize("decay", [0.0, 1e-12, 0.05, 3.0])
 def test_the_frozen_flow_solves_its_equation(decay):
     initial, times = parameters(), np.linspace(0.0, 4.0, 41)
-    W = frozen_flow(C, initial, times, weight_decay=decay).W_emb
+    W = theory.frozen_flow(C, initial, times, weight_decay=decay).W_emb
     # Simpson's rule: the velocity along the closed form adds up to its displacement.
     velocity = C @ initial.W2.T @ initial.W1.T - decay * W
     weights = np.tile([2.0, 4.0], 20)

@@ -8,21 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from theory import (
-    Task,
-    cosine_matrix,
-    eq14_embedding,
-    fit_exponent,
-    fit_width,
-    off_diagonal,
-    principal_components,
-)
+import theory
+from theory import Task, cosine_matrix, fit_exponent, fit_width, off_diagonal, principal_components
 
 
-@given(
-    arrays(np.float64, (4, 3), elements=st.floats(-1e3, 1e3, width=32)),
-    st.floats(1e-250, 1e250),
-)
+@given(arrays(np.float64, (4, 3), elements=st.floats(-1e3, 1e3, width=32)), st.floats(1e-250, 1e250))
 def test_cosines_are_those_of_directions_at_any_scale(rows: Any, scale: float) -> None:
     rows = rows + np.array([[2e3, 0, 0]])  # keeps every row away from zero
     found = cosine_matrix(rows)
@@ -67,20 +57,20 @@ def test_equal_rows_vary_along_no_direction() -> None:
 def test_eq14_as_printed() -> None:
     """Rows 15 and 30 by hand; cos(15, ·) as noted from the paper's own task."""
     task = Task.paper()
-    rows = eq14_embedding(task, [15, 30])
+    rows = theory.eq14_embedding(task, [15, 30])
     assert rows[0, 17] == pytest.approx(np.exp(-4 / 12) - 1 / 200)
     assert rows[1, 33] == pytest.approx(np.exp(-9 / 12))
-    other = eq14_embedding(task, [15], width=7.0, d_m=50)
+    other = theory.eq14_embedding(task, [15], width=7.0, d_m=50)
     assert other[0, 17] == pytest.approx(np.exp(-4 / 7) - 1 / 50)
     anchors = list(task.reasoning_anchors)
-    row = cosine_matrix(eq14_embedding(task, anchors))[4]
+    row = cosine_matrix(theory.eq14_embedding(task, anchors))[4]
     np.testing.assert_allclose(row.round(2), [0.51, 0.68, 0.84, 0.96, 1, 0.96, 0.84, 0.68, 0.51, 0.34])
 
 
 @pytest.mark.parametrize("width", [2.0, 12.0, 150.0])
 def test_fit_finds_the_width_it_was_given(width: float) -> None:
     task, anchors = Task.paper(), list(range(11, 21))
-    observed = cosine_matrix(eq14_embedding(task, anchors, width=width))
+    observed = cosine_matrix(theory.eq14_embedding(task, anchors, width=width))
     assert fit_width(task, anchors, observed) == pytest.approx(width, rel=1e-3)
     assert fit_width(task, anchors, np.stack([observed, observed])) == pytest.approx(width, rel=1e-3)
 

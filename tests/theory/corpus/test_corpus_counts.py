@@ -10,20 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import theory.corpus.counts
-import theory.corpus.operators
+import theory
 from tests.theory.corpus.test_corpus_geometry import plain
-from theory import (
-    CorpusCounts,
-    as_matrix,
-    bigram_operator,
-    context_operator,
-    corpus_counts,
-    pair_counts,
-    shuffled_tokens,
-    token_label_matrix,
-    top_singular,
-)
+from theory import as_matrix, bigram_operator, context_operator, corpus_counts, top_singular
 from theory.corpus.sequences import nearest_in_ratio
 
 V = 7
@@ -33,7 +22,7 @@ CORPORA = st.lists(st.lists(st.integers(0, V - 1), max_size=6), max_size=8).filt
 DRAWN = [np.random.default_rng(0).integers(0, 9, size=n % 7) for n in range(60)]
 
 
-def same(a: CorpusCounts, b: CorpusCounts) -> bool:
+def same(a: theory.CorpusCounts, b: theory.CorpusCounts) -> bool:
     return (
         (a.pairs != b.pairs).nnz == 0  # type: ignore[attr-defined]
         and np.array_equal(a.unigrams, b.unigrams)
@@ -58,7 +47,7 @@ def test_counts_and_operators_are_those_of_enumeration(corpus: list[list[int]]) 
         assert same(corpus_counts(corpus[:half], V) + corpus_counts(corpus[half:], V), counts)
     # Of sequences of two tokens the second is the label: C is that of eq. (5).
     pairs = np.array([p for s in corpus for p in itertools.pairwise(s)])
-    assert token_label_matrix(pairs[:, :1], pairs[:, 1], V) == pytest.approx(expected.C, abs=1e-15)
+    assert theory.token_label_matrix(pairs[:, :1], pairs[:, 1], V) == pytest.approx(expected.C, abs=1e-15)
     for token in np.flatnonzero(counts.inputs):
         row = expected.pairs[token]
         assert counts.label_distribution(int(token)) == pytest.approx(row / row.sum())
@@ -70,9 +59,9 @@ def test_the_types_of_integers_change_nothing(corpus: list[list[int]]) -> None:
     types = (np.uint64, np.int64, np.uint8)
     mixed = [np.array(s, types[k % 3]) for k, s in enumerate(corpus)]
     assert same(corpus_counts(mixed, V), corpus_counts(corpus, V))
-    assert np.concatenate(shuffled_tokens(mixed, V, np.random.default_rng(0))).dtype.kind in "iu"
+    assert np.concatenate(theory.shuffled_tokens(mixed, V, np.random.default_rng(0))).dtype.kind in "iu"
     tokens, labels = np.array([p for s in corpus for p in itertools.pairwise(s)]).T
-    of_types = [pair_counts(tokens.astype(a), labels.astype(b), V) for a in types for b in types]
+    of_types = [theory.pair_counts(tokens.astype(a), labels.astype(b), V) for a in types for b in types]
     assert all(same(found, of_types[0]) for found in of_types)
 
 
@@ -80,9 +69,8 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     counts, vectors = corpus_counts(DRAWN, 9), np.random.default_rng(1).standard_normal((9, 4))
     C = context_operator(DRAWN, 9)
     products = C @ vectors, C.rmatmat(vectors)
-    monkeypatch.setattr(theory.corpus.counts, "_BLOCK", 3)
-    monkeypatch.setattr(theory.corpus.operators, "_BLOCK", 10)
-    monkeypatch.setattr(theory.corpus.operators, "_ENTRIES", 20)
+    for name, size in (("counts._BLOCK", 3), ("operators._BLOCK", 10), ("operators._ENTRIES", 20)):
+        monkeypatch.setattr(f"theory.corpus.{name}", size)
     assert same(corpus_counts(iter(DRAWN), 9), counts)
     C = context_operator(DRAWN, 9)
     again = C @ vectors, C.rmatmat(vectors)
@@ -105,7 +93,7 @@ def test_a_large_vocabulary_needs_no_matrix() -> None:
     Phi = np.zeros((V, 9))
     Phi[used] = plain(DRAWN, 9).uncentred
     # Where every token is followed by all alike, C is 0.
-    left, values, right = top_singular(bigram_operator(pair_counts([0, 0, 1, 1], [0, 1, 0, 1], 2)), 1)
+    left, values, right = top_singular(bigram_operator(theory.pair_counts([0, 0, 1, 1], [0, 1, 0, 1], 2)), 1)
     assert (left.tolist(), values.tolist(), right.tolist()) == ([[1], [0]], [0], [[1, 0]])
     context = top_singular(context_operator([used[s] for s in DRAWN], V), 3)[1]
     assert context == pytest.approx(np.linalg.svd(Phi - Phi.mean(axis=0), compute_uv=False)[:3], rel=1e-9)
@@ -113,7 +101,7 @@ def test_a_large_vocabulary_needs_no_matrix() -> None:
 
 @given(CORPORA)
 def test_shuffling_keeps_unigrams_and_lengths(corpus: list[list[int]]) -> None:
-    found = shuffled_tokens(corpus, V, np.random.default_rng(0))
+    found = theory.shuffled_tokens(corpus, V, np.random.default_rng(0))
     assert sorted(np.concatenate(found)) == sorted(itertools.chain(*corpus))
     assert [len(s) for s in found] == [len(s) for s in corpus if s]
 

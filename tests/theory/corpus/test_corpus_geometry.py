@@ -9,18 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from theory import (
-    EmbMLPParameters,
-    corpus_counts,
-    corpus_geometry,
-    corpus_gram,
-    corpus_mean_cosine,
-    cosine_matrix,
-    frozen_flow,
-    nearest_tokens,
-    off_diagonal,
-    pair_counts,
-)
+import theory
+from theory import corpus_geometry, cosine_matrix, off_diagonal
 from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
 
@@ -114,10 +104,10 @@ def test_many_documents_give_the_cosines_of_the_definition(predictor: CorpusPred
 @pytest.mark.parametrize("predictor", ["bigram", "marginal", "tied", "readout"])
 def test_the_mean_over_all_tokens_is_that_of_the_plain_rows(predictor: CorpusPredictor) -> None:
     documents = [*markov(np.random.default_rng(6), TRANSITIONS, 7, 5), np.array([0, 3])]
-    counts = corpus_counts(documents, V + 2)
+    counts = theory.corpus_counts(documents, V + 2)
     D = rows(documents, predictor, V + 2)
     D = D[np.linalg.norm(D, axis=1) > 1e-12]
-    found = corpus_mean_cosine(counts, range(V + 2), predictor)
+    found = theory.corpus_mean_cosine(counts, range(V + 2), predictor)
     assert found == pytest.approx(off_diagonal(cosine_matrix(D)).mean(), abs=1e-12)
 
 
@@ -151,8 +141,8 @@ def test_tokens_leave_and_part_in_the_predicted_order() -> None:
     documents = markov(np.random.default_rng(3), TRANSITIONS, 100, 9)
     C = rows(documents, "bigram")
     predicted = corpus_geometry([d for d in documents for _ in range(40)], V, np.arange(V))
-    initial = EmbMLPParameters.draw(V, d_m=2000, d_f=2000, init_rate=0.8, rng=np.random.default_rng(4))
-    displaced = frozen_flow(C, initial, np.array([0.0, 1.0])).kept["W_emb"][-1] - initial.W_emb
+    initial = theory.EmbMLPParameters.draw(V, d_m=2000, d_f=2000, init_rate=0.8, rng=np.random.default_rng(4))
+    displaced = theory.frozen_flow(C, initial, np.array([0.0, 1.0])).kept["W_emb"][-1] - initial.W_emb
     leaving = np.linalg.norm(initial.W_emb, axis=1) / np.linalg.norm(displaced, axis=1)
     assert leaving / leaving.min() == pytest.approx(predicted.departs, rel=0.1)
     for s, t in itertools.combinations(range(V), 2):
@@ -175,7 +165,7 @@ def test_a_cosine_that_is_cut_to_one_keeps_its_standard_error() -> None:
 
 def test_neighbours_are_the_largest_cosines() -> None:
     documents = markov(np.random.default_rng(5), TRANSITIONS, 3000, 9)
-    found = nearest_tokens(documents, V, 0, np.arange(V), 4)
+    found = theory.nearest_tokens(documents, V, 0, np.arange(V), 4)
     every = corpus_geometry(documents, V, np.arange(V)).cosine.value[0]
     assert found.tokens == (0, *(1 + np.argsort(-every[1:])[:4]).tolist())
     assert found.tokens[1] == 1
@@ -194,9 +184,9 @@ def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
 def test_a_small_row_is_a_row() -> None:
     """Labels that differ from the mean by a thousandth."""
     pairs = [[0, 2]] * 500 + [[0, 3]] * 501 + [[1, 2]] * 501 + [[1, 3]] * 500
-    counts = corpus_counts(pairs, 4)
-    assert (np.diagonal(corpus_gram(counts, [0, 1], "marginal")) > 0).all()
-    assert corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
+    counts = theory.corpus_counts(pairs, 4)
+    assert (np.diagonal(theory.corpus_gram(counts, [0, 1], "marginal")) > 0).all()
+    assert theory.corpus_mean_cosine(counts, [0, 1], "marginal") == pytest.approx(-1)
 
 
 def test_a_row_of_rounding_is_none() -> None:
@@ -205,10 +195,10 @@ def test_a_row_of_rounding_is_none() -> None:
     for size in range(3, 23):
         counts = np.outer(rng.integers(1, 9, size=3), rng.integers(1, 9, size=size))
         inputs, labels = np.repeat(np.argwhere(counts), counts.ravel(), axis=0).T
-        alike = pair_counts(inputs, labels, size)
-        assert not np.diagonal(corpus_gram(alike, [0, 1, 2], "marginal")).any()
-        uniform = pair_counts(np.append(np.zeros(size, int), 1), np.append(np.arange(size), 0), size)
-        assert np.diagonal(corpus_gram(uniform, [0, 1])).astype(bool).tolist() == [False, True]
+        alike = theory.pair_counts(inputs, labels, size)
+        assert not np.diagonal(theory.corpus_gram(alike, [0, 1, 2], "marginal")).any()
+        uniform = theory.pair_counts(np.append(np.zeros(size, int), 1), np.append(np.arange(size), 0), size)
+        assert np.diagonal(theory.corpus_gram(uniform, [0, 1])).astype(bool).tolist() == [False, True]
 
 
 def test_a_token_that_is_not_driven_has_no_time() -> None:
