@@ -91,9 +91,7 @@ def test_between_two_times_a_passage_is_linear_in_what_a_function_makes_straight
     # Two neighbouring floats may have one logarithm.
     low, high = 1000.0, np.nextafter(1000.0, 2000.0)
     assert first_passage([0, 1], [low, high], high, np.log) == 1
-
-
-def test_a_passage_at_the_ends_and_none() -> None:
+    # At the ends, and none.
     assert first_passage([3, 4], [0.5, 0.9], 0.5) == 3
     assert first_passage([3, 4], [0.1, 0.5], 0.5) == 4
     assert math.isinf(first_passage([3, 4], [0.1, 0.2], 0.5))

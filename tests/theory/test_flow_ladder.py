@@ -25,8 +25,6 @@ from theory.integrate.trajectory import BALANCES
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
 KEEP = ("W_emb", "W1", "W2", "B")
-
-
 FLOWS: dict[str, Callable[..., Trajectory]] = {
     "frozen": partial(theory.frozen_flow, C),
     "coupled": partial(theory.coupled_flow, C, solver=EXACT),

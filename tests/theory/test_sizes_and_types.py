@@ -54,13 +54,16 @@ def distribution(rule):
     return theory.label_distribution(Task(mappings=[Mapping([1, 2, 3], rule)], **ENTRIES), 1)
 
 
-SAMPLE = [[1, 2], [2, 1], [3, 3]], [0, 0, 0]
 COUNTS = theory.corpus_counts([[0, 1]], 4)
 LIMITS = [
     # Keys, two places for a noise token and the window, and all combinations.
     ("task.population._MAX_SEQUENCES", 4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
     ("labels.sampled._MAX_DRAWN", 30, lambda: drawn(10)),
-    ("labels.counts._MAX_ENTRIES", 2 * 7, lambda: theory.count_sample(*SAMPLE, 7)),
+    (
+        "labels.counts._MAX_ENTRIES",
+        2 * 7,
+        lambda: theory.count_sample([[1, 2], [2, 1], [3, 3]], [0, 0, 0], 7),
+    ),
     # Bags of keys and of anchors, each of the two over the vocabulary.
     (
         "labels.counts._MAX_ENTRIES",

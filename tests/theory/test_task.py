@@ -145,10 +145,11 @@ def test_a_table_of_plain_data_may_have_integers_for_its_keys() -> None:
     assert task.mappings[0].rule == Shift({1: 5, 2: 0})
 
 
+ENDLESS = (f"1..{MOST_ITEMS + 1}", f"1..{10**11}", f"1..{'9' * 5000}", f"{'1' * 30}..{'1' * 30}")
 BAD_TOML = {
     "TOML": ["keys = = 3", HEAD + "label = (key + a1) % 20"],
     "task": ['keyz = "21..120"'],
-    "keys": [HEAD.replace("[9, 10]", keys) for keys in ('"9-10"', '"26..20"', f'"1..{MOST_ITEMS + 1}"')],
+    "keys": [HEAD.replace("[9, 10]", f'"{keys}"') for keys in ("9-10", "26..20", *ENDLESS)],
     "mappings": [HEAD.replace("[[mappings]]", "[mappings]") + 'rule = "sum"'],
     "rule": [HEAD + 'rule = "som"'],
     "table": [HEAD + f'rule = "shift"\ntable = {table}' for table in ('{ "01" = 5, "2" = 0 }', "[1, 2]")],

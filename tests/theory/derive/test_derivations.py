@@ -11,8 +11,6 @@ NAMES = list(derivations())
 LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution"}
 LONG |= {"prop 3", "eq 13", "saddle", "eq 29", "lemma 3", "prop 2 exact", "theorem 2 matrix", "sigma_p"}
 """Seconds each; outside the long suite the others stand for them."""
-
-
 MARKED = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES]
 
 
