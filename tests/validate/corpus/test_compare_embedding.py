@@ -34,11 +34,9 @@ def comparison(embedding, corpus=CORPUS, **settings):
 
 
 def test_correlations_are_those_of_scipy_on_the_definition():
-    embedding = C @ NOISE[:, :5][:V] + 0.01 * NOISE[:, :5]
+    embedding = C @ NOISE[:, :5] + 0.01 * NOISE[:, :5]
     for mean_removed, found in zip((False, True), comparison(embedding), strict=True):
-        rows = [C, embedding]
-        if mean_removed:
-            rows = [matrix - matrix.mean(axis=0) for matrix in rows]
+        rows = [matrix - mean_removed * matrix.mean(axis=0) for matrix in (C, embedding)]
         predicted, observed = (theory.off_diagonal(theory.cosine_matrix(matrix)) for matrix in rows)
         assert found.mean_removed == mean_removed
         ranked, own = spearmanr(predicted.round(10), observed.round(10)).statistic, found.association
@@ -69,11 +67,8 @@ def test_every_column_and_key_is_its_own_measure():
         assert cells["predictor"].startswith(record["predictor"])
         assert ("mean removed" in cells["predictor"]) == record["mean_removed"]
     assert str(shown).splitlines()[0].split()[:2] == ["predictor", "tokens"]
-
-
-def test_a_mean_that_rounds_to_zero_has_no_sign():
-    found = replace(comparison(C @ NOISE)[0].association, predicted_mean=-1e-5, observed_mean=-0.0)
-    assert found.cells()[-2:] == ["0.000", "0.000"]
+    rounded = replace(shown.comparisons[0].association, predicted_mean=-1e-5, observed_mean=-0.0)
+    assert rounded.cells()[-2:] == ["0.000", "0.000"]  # A mean that rounds to zero has no sign.
 
 
 def test_the_control_has_the_frequencies_alone():

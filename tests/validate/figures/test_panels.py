@@ -70,14 +70,10 @@ def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
 
 
 def test_hollow_marks_are_those_of_a_look_that_is_hollow():
-    curves = {
-        hollow: Curve([0, 1], np.ones((1, 2)), Look("red", "o", hollow=hollow)) for hollow in (True, False)
-    }
-    lines = Curves("title", {str(hollow): curve for hollow, curve in curves.items()}, "x", "y").plot().lines_
-    assert {name: line.get_markerfacecolor() for name, line in lines.items()} == {
-        "True": "white",
-        "False": "red",
-    }
+    for hollow, face in ((True, "white"), (False, "red")):
+        curve = Curve([0, 1], np.ones((1, 2)), Look("red", "o", hollow=hollow))
+        line = Curves("title", {"curve": curve}, "x", "y").plot().lines_["curve"]
+        assert line.get_markerfacecolor() == face
 
 
 @pytest.mark.parametrize(("start", "corner", "top"), [(9.9, "", None), (10.1, "start: 10", 3.0)])
@@ -233,18 +229,12 @@ def test_an_embedding_of_one_dimension_has_no_map(small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n", "share", "named"),
-    [
-        (8, 1.0, "ring, 1.0 turns"),
-        (100, 1.0, "ring, 1.0 turns"),
-        (100, 2.0, "ring, 2.0 turns"),
-        (100, 0.9, "arc, 0.9 turns"),
-    ],
+    ("n", "turns", "named"), [(8, 1.0, "ring"), (100, 1.0, "ring"), (100, 2.0, "ring"), (100, 0.9, "arc")]
 )
-def test_points_that_fill_a_ring_once_are_a_ring(n, share, named):
-    """Their steps are one fewer than they are."""
-    angles = -2 * np.pi * share * np.arange(n) / n
-    assert ring(np.column_stack([3 * np.cos(angles), np.sin(angles) + 5])) == named
+def test_points_that_fill_a_ring_once_are_a_ring(n, turns, named):
+    """There is one step fewer than there are points."""
+    angles = -2 * np.pi * turns * np.arange(n) / n
+    assert ring(np.column_stack([3 * np.cos(angles), np.sin(angles) + 5])) == f"{named}, {turns} turns"
 
 
 def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):

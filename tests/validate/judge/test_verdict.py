@@ -150,19 +150,7 @@ def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
     assert outcome.estimate.mean == pytest.approx(2.0)
     assert outcome.cells()[-1] == "3"  # No threshold that a seed could meet.
-
-
-def test_a_condition_within_no_margin_can_be_shown():
     assert condition([1.0], 0.3, relation="within").asked == "within 0 of 0.3"
-
-
-def test_runs_that_are_missing_are_named():
-    def find(needs):
-        raise MissingRunsError(f"no runs of {needs.study}")
-
-    finding = judge_claim(Claim("name", "A statement.", (condition(ABOVE),)), find)
-    assert finding.verdict == "not tested"
-    assert finding.outcomes[0].missing == "no runs of made-up"
 
 
 def test_a_source_on_which_runs_disagree_is_the_users():
@@ -228,11 +216,12 @@ def test_tables_have_each_verdict_in_the_column_of_its_setting():
 
 def test_a_statement_that_no_run_tests_was_judged_nowhere():
     def none(needs):
-        raise MissingRunsError("no runs")
+        raise MissingRunsError(f"no runs of {needs.study}")
 
     claim = Claim("name", "A statement.", (condition(ABOVE, setting="printed"),), 2)
-    found = [judged(condition(ABOVE, setting="group"), number=25), judge_claim(claim, none)]
-    claims = presentation.to_json(found)["claims"]
+    untested = judge_claim(claim, none)
+    assert (untested.verdict, untested.outcomes[0].missing) == ("not tested", "no runs of made-up")
+    claims = presentation.to_json([judged(condition(ABOVE, setting="group"), number=25), untested])["claims"]
     at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."
     assert presentation.paragraph(claims).endswith(at)
     assert "Judged" not in presentation.paragraph(claims[1:])
