@@ -14,10 +14,9 @@ import pyte
 
 from anchorflow.__main__ import main
 
-REPOSITORY = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "anchorflow"]
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")} | {
-    "PYTHONPATH": str(REPOSITORY),
+    "PYTHONPATH": str(Path(__file__).parents[2]),
     "OMP_NUM_THREADS": "1",
     "TERM": "xterm-256color",
     "LANG": "C.UTF-8",

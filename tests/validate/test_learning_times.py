@@ -135,15 +135,10 @@ def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
 
 
 def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences():
-    accuracy = {
-        "slow": [[0.0, 0.2, 0.4, 0.45]],
-        "later": [[0.0, 0.0, 0.0, 1.0]],
-        "fast": [[0.0, 1.0, 1.0, 1.0]],
-    }
-    rows = {name: np.array(each) for name, each in accuracy.items()}
-    curves = LearningCurves(
-        np.array([0, 10, 20, 80]), rows, {name: 3 - each for name, each in rows.items()}, 5
-    )
+    each = {"slow": [0.0, 0.2, 0.4, 0.45], "later": [0.0, 0.0, 0.0, 1.0], "fast": [0.0, 1.0, 1.0, 1.0]}
+    accuracy = {name: np.array([values]) for name, values in each.items()}
+    loss = {name: 3 - values for name, values in accuracy.items()}
+    curves = LearningCurves(np.array([0, 10, 20, 80]), accuracy, loss, 5)
     assert time_rows(curves) == [
         ["slow", "> 80", "> 16", "0.450", "2.550"],
         ["later", "50", "10", "1.000", "2.000"],

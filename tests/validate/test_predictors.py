@@ -105,14 +105,9 @@ def test_sampled_means_too_are_at_distances_of_tokens():
 
 
 HALF_HELD_OUT = Task(
-    keys=range(20, 24),
-    reasoning_anchors=(4, 5, 6),
-    memory_anchors=(1, 2, 3),
-    n_anchors=2,
-    length=3,
-    vocab_size=40,
-    held_out=[(4, 4), (4, 5), (5, 6), (6, 4)],
-)
+    keys=range(20, 24), reasoning_anchors=(4, 5, 6), memory_anchors=(1, 2, 3), n_anchors=2, length=3,
+    vocab_size=40, held_out=[(4, 4), (4, 5), (5, 6), (6, 4)],
+)  # fmt: skip
 
 
 def test_one_data_set_is_the_mean_over_its_tables():
@@ -123,13 +118,6 @@ def test_one_data_set_is_the_mean_over_its_tables():
     norms = np.sqrt(np.diagonal(inner))
     found = Prediction.of(HALF_HELD_OUT).cosines["all anchors"][ONE_DATA_SET]
     np.testing.assert_allclose(found, inner / np.outer(norms, norms), atol=1e-12)
-
-
-def parity(few):
-    """Return a task in which every anchor has the labels of the keys, and a table with a few anchors."""
-    rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
-    mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 10 + few), Lookup(20, 27), "few")]
-    return Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
 
 
 def test_nothing_drives_a_token_that_is_never_seen_in_training():
@@ -145,8 +133,11 @@ def test_nothing_drives_a_token_that_is_never_seen_in_training():
 
 
 def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason():
-    """Every P^s is the mean P, so that their difference has no direction."""
-    prediction = Prediction.of(parity(3))
+    """Every anchor has the labels of the keys: every P^s is the mean P, and their difference is zero."""
+    rule = Expression("20 + (key - 20 + (4 if a1 % 2 != a2 % 2 else 0)) % 8")
+    mappings = [Mapping(range(1, 5), rule, "parity"), Mapping(range(10, 13), Lookup(20, 27), "few")]
+    task = Task(keys=range(20, 28), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
+    prediction = Prediction.of(task)
     rows = {tuple(row[:2]): row[2:] for row in prediction.cosine_rows()}
     assert rows["parity", MARGINAL] == ["–", "–", "–", "– – –"]
     assert rows["parity", UNIFORM][:3] == ["1.000"] * 3
@@ -192,13 +183,6 @@ def best_accuracy(task, seed):
     return counted(population.sequences[table].tolist(), labels[table].tolist())
 
 
-def ordered(label):
-    """Return a task with three anchors, a rule of which two combinations are held out, and a table."""
-    own = Mapping((1, 2, 3), Expression(label), "own", [(1, 2, 3), (3, 3, 1)])
-    mappings = [own, Mapping((5, 6), Lookup(), "memory")]
-    return Task(keys=range(10, 14), n_anchors=3, length=4, vocab_size=37, mappings=mappings)
-
-
 @pytest.mark.parametrize("task", [EMB_MLP, WINDOW])
 def test_the_ceiling_is_the_mean_over_drawn_tables(task):
     found = [best_accuracy(task, seed) for seed in range(8)]
@@ -223,13 +207,8 @@ def test_ceilings_by_hand():
 def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count():
     assert order_blind_ceiling(Task.paper()) is None
     assert order_blind_ceiling(task_from_dict(RANGES)) is None
-    large = Task(
-        keys=range(20, 37),
-        n_anchors=5,
-        length=6,
-        vocab_size=37,
-        mappings=[Mapping(range(1, 16), Expression(RULE))],
-    )
+    rule = Mapping(range(1, 16), Expression(RULE))
+    large = Task(keys=range(20, 37), n_anchors=5, length=6, vocab_size=37, mappings=[rule])
     assert rule_ceiling(large, large.mappings[0]) is None
 
 
@@ -255,7 +234,9 @@ def test_a_combination_that_is_held_out_in_some_orders_only_is_told(held_out, to
 
 @pytest.mark.parametrize("label", [RULE, BLIND])
 def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label):
-    task = ordered(label)
+    own = Mapping((1, 2, 3), Expression(label), "own", [(1, 2, 3), (3, 3, 1)])
+    mappings = [own, Mapping((5, 6), Lookup(), "memory")]
+    task = Task(keys=range(10, 14), n_anchors=3, length=4, vocab_size=37, mappings=mappings)
     config = make_member_config({"task": task_to_dict(task), "init_rate": 0.8, "seed": 3})
     made = build_dataset(config)
     rows = made.parts["rsn_train"]

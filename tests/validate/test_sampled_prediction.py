@@ -65,12 +65,9 @@ def test_a_large_task_from_toml_is_sampled(tmp_path, cli):
     assert "2000 sequences were drawn for each token but 21, 22, 23 (seed 3)" in printed
     assert "expected in one data set are left out for 'own', 'all anchors'" in printed
     assert "Eq. 14 and Theorem 1 are left out for 'own'" in printed
-    anchors = [line for line in printed.splitlines() if " own anchor " in line]
-    assert len(anchors) == 13
-    assert all(line.count("±") == 3 for line in anchors)
-    exact = [line for line in printed.splitlines() if " memory anchor " in line]
-    assert len(exact) == 3
-    assert not any("±" in line for line in exact)
+    for kind, errors in (("own", [3] * 13), ("memory", [0] * 3)):
+        lines = [line for line in printed.splitlines() if f" {kind} anchor " in line]
+        assert [line.count("±") for line in lines] == errors
 
     found = cli(*command, "--json").json()
     assert (found["n_samples"], found["seed"], found["exact_tokens"]) == (2000, 3, [21, 22, 23])

@@ -25,34 +25,31 @@ SMALL = Task(keys=[2, 3], reasoning_anchors=[1], memory_anchors=[0], n_anchors=1
 COUNTS = theory.count_population(SMALL)
 C = COUNTS.token_label_matrix()
 START = EmbMLPParameters.draw(6, d_m=4, d_f=5, init_rate=0.8, rng=np.random.default_rng(0))
-TIMES = np.linspace(0.0, 1.0, 30)
 
 
 def numbers(text):
     return set(re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", text))
 
 
-def page_of(value):
-    """Return the text of what a notebook shows, after a look that its tags close and none is a name's."""
-    shown: str = value._repr_html_()
-    assert Page(shown).open == []
-    assert set(re.findall(r"<(\w+)", shown)) <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    return html.unescape(re.sub(r"<[^>]*>", " ", shown))
-
-
 def check(value):
-    """Return the text of a result in a notebook, which has every number of its line and of its print."""
+    """Return the text of a result in a notebook, which has every number of its line and of its print.
+
+    Its tags close, and none comes from a name.
+    """
     assert isinstance(value, Shown)
     assert "\n" not in repr(value)
     assert len(repr(value)) < 400
-    text = page_of(value)
+    page = value._repr_html_()
+    assert Page(page).open == []
+    assert set(re.findall(r"<(\w+)", page)) <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    text = html.unescape(re.sub(r"<[^>]*>", " ", page))
     assert numbers(repr(value)) <= numbers(text)
     assert numbers(str(value)) == numbers(text)
     return text
 
 
 def trajectory(name):
-    flow = theory.frozen_flow(C, START, TIMES)
+    flow = theory.frozen_flow(C, START, np.linspace(0.0, 1.0, 30))
     return dataclasses.replace(flow, losses={name: np.linspace(2.0, 1.0, 30)}, blow_up=1.5)
 
 
@@ -116,12 +113,8 @@ MEMBER = {"run": "x/emb-mlp/gamma0.3_seed0", "state": "complete", "kept": "yes",
 ASKED = {"role": "endpoint", "setting": "", "measure": "share of x", "threshold": "> 0.25"}
 PAIRS: dict[str, dict[str, str]] = {
     "Trajectory": {"time": "0", "‖W_emb‖": f"{np.linalg.norm(START.W_emb):.4g}", "loss x": "2"},
-    "LearningCurves": {
-        "data set": "x",
-        "half learned after steps": "6",
-        "accuracy at the end": "0.750",
-        "loss": "0.250",
-    },
+    "LearningCurves": {"data set": "x", "half learned after steps": "6"}
+    | {"accuracy at the end": "0.750", "loss": "0.250"},
     "CountPopulation": {"data set": "x", "counts that occur": "4"},
     "Condition": ASKED | {"runs": "computed"},
     "Claim": ASKED | {"runs": "computed"},
@@ -185,10 +178,8 @@ def test_predicted_cosines_are_printed_beside_their_names():
     pairs = cosines[np.triu_indices(len(cosines), 1)]
     apart = " ".join(f"{np.diagonal(cosines, k).mean():z.3f}" for k in range(1, len(cosines)))
     line = {"anchors": "reasoning", "predictor": "P^s - u", "mean of pairs 1, 2, ... apart": apart}
-    line |= {
-        name: f"{of(pairs):z.3f}"
-        for name, of in (("mean", np.mean), ("smallest", np.min), ("largest", np.max))
-    }
+    mean, smallest, largest = (f"{value:z.3f}" for value in (pairs.mean(), pairs.min(), pairs.max()))
+    line |= {"mean": mean, "smallest": smallest, "largest": largest}
     assert line in lines_of(Prediction.of(task))
 
 
@@ -197,19 +188,13 @@ def test_runs_and_settings_show_what_was_reached(runs, settings):
     last = runs[0].metrics[-1]
     check(setting)
     reached = ", ".join(f"{name} {value:.3f}" for name, value in last["accuracy"].items())
-    assert lines_of(setting)[0] == {
-        "run": str(runs[0].path),
-        "seed": "0",
-        "epochs": "6",
-        "accuracy": reached,
-    }
+    line = {"run": str(runs[0].path), "seed": "0", "epochs": "6", "accuracy": reached}
+    assert lines_of(setting)[0] == line
     assert repr(setting) == "Setting(γ = 0.3: emb-mlp, seeds 0, 1)"
     assert "<b>" not in dataclasses.replace(setting, label="<b>")._repr_html_()
     check(setting.runs[0])
-    at_end = {
-        name: f"{last[key]['mem']:.3f}" for name, key in (("accuracy", "accuracy"), ("loss (nats)", "loss"))
-    }
-    assert {"data set": "mem"} | at_end in lines_of(setting.runs[0])
+    accuracy, loss = (f"{last[name]['mem']:.3f}" for name in ("accuracy", "loss"))
+    assert {"data set": "mem", "accuracy": accuracy, "loss (nats)": loss} in lines_of(setting.runs[0])
     assert lines_of(runs[0]) == lines_of(setting.runs[0])
     assert "emb-mlp, γ = 0.3, seed 0, epoch 6; " in repr(setting.runs[0])
     diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))

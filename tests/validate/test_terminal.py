@@ -18,8 +18,6 @@ from validate.terminal.progress import show_progress, track, training_progress
 from validate.terminal.streams import filled, lenient, printable
 from validate.terminal.tables import print_table
 
-WIDTHS = [80, pytest.param(200, marks=pytest.mark.long)]
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -42,7 +40,7 @@ def test_a_training_is_interrupted_and_resumed_in_a_terminal(forked, folder):
     assert not re.search(r"epochs: \d+/2000", resumed.raw)  # What was done is not done again.
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("columns", [80, pytest.param(200, marks=pytest.mark.long)])
 def test_a_training_ends_with_a_table_in_a_terminal(forked, folder, columns):
     shown = in_terminal(forked, _epochs(20), folder, columns)
     assert shown.code == 0, shown.raw

@@ -211,7 +211,7 @@ def test_equal_entries_are_equal_whatever_their_mean_rounds_to(value):
     assert [e.what for e in audit(layer, RATE).escapes] == ["constant"]
 
 
-@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e120])
+@pytest.mark.parametrize("scale", [1e-90, 1e120])
 def test_the_kurtosis_has_no_scale(scale):
     entries = torch.tensor([3.0, -1.0, 0.5, 2.0], dtype=torch.float64)
     found, plain = matrix_rate(ROLE, 0.1, scale * entries), matrix_rate(ROLE, 0.1, entries)
