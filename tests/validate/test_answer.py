@@ -64,11 +64,8 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
     answer = only([large, small])
     assert answer.verdict == "holds", answer.why
     tokens = TASK.anchors
-    predicted = uniform_cosines(TASK, tokens)
-    wanted = [
-        float(np.corrcoef(off_diagonal(r.cosines(tokens, 3)), off_diagonal(predicted))[0, 1])
-        for r in small.runs
-    ]
+    predicted = off_diagonal(uniform_cosines(TASK, tokens))
+    wanted = [np.corrcoef(off_diagonal(r.cosines(tokens, 3)), predicted)[0, 1] for r in small.runs]
     (pearson,) = (o for o in answer.outcomes if o.condition.what.startswith("Pearson"))
     np.testing.assert_allclose(pearson.values, wanted)
 

@@ -137,15 +137,10 @@ def test_every_cell_of_the_ranking_and_of_the_budget_is_under_its_name(small):
         wanted = {"predictor": name} | {key: e.brief for key, e in numbers.items()}
         assert dict(zip(RANKED_HEADER, found.cells(), strict=True)) == wanted
     for agreed in agreements(small):
-        numbers = {
-            "Pearson": agreed.pearson,
-            "slope": agreed.slope,
-            "same sign": agreed.sign,
-            "RMSE": agreed.rmse,
-        }
-        wanted = {"pairs": agreed.pairs, "in words": agreed.words} | {
-            key: e.brief for key, e in numbers.items()
-        }
+        numbers = {"Pearson": agreed.pearson, "slope": agreed.slope}
+        numbers |= {"same sign": agreed.sign, "RMSE": agreed.rmse}
+        wanted = {"pairs": agreed.pairs, "in words": agreed.words}
+        wanted |= {key: e.brief for key, e in numbers.items()}
         assert dict(zip(AGREEMENT_HEADER, agreed.cells(), strict=True)) == wanted
     for step in rung_distances([small]):
         assert step.cells() == [step.group, step.step, str(step.rmse), str(step.largest)]

@@ -57,9 +57,8 @@ def test_every_list_takes_its_predictions_from_one(settings):
     ("rule", "summed"), [(Sum(), True), (Shift({1: 5, 2: -2, 3: 0}), False), (Lookup(), False)]
 )
 def test_eq_14_speaks_of_sums_alone(rule, summed):
-    task = Task(
-        keys=range(30, 60), n_anchors=2, length=3, vocab_size=90, mappings=[Mapping((1, 2, 3), rule, "own")]
-    )
+    mappings = [Mapping((1, 2, 3), rule, "own")]
+    task = Task(keys=range(30, 60), n_anchors=2, length=3, vocab_size=90, mappings=mappings)
     assert are_summed(task, (1, 2, 3)) is summed
     prediction = Prediction.of(task)
     assert ("eq. 14" in prediction.cosines["own"]) is summed

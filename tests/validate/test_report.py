@@ -33,7 +33,8 @@ from validate.report import FOLDERS, Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import page, render, setting_rows
 
-SCHEMA = json.loads((Path(validate.__file__).parent / "schemas" / "report.schema.json").read_text())
+SCHEMAS = Path(validate.__file__).parent / "schemas"
+SCHEMA = json.loads((SCHEMAS / "report.schema.json").read_text())
 MARKUP = '<script>alert("x")</script> & <b>'
 
 
@@ -162,9 +163,7 @@ def test_the_data_is_as_its_schema_says(report, written):
 
 def test_a_claim_and_its_conditions_have_the_same_keys_in_both_schemas():
     own = SCHEMA["$defs"]
-    claims = json.loads((Path(validate.__file__).parent / "schemas" / "claims.schema.json").read_text())[
-        "$defs"
-    ]
+    claims = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"]
     assert {name: own[name] for name in claims} == claims
     assert own["answerCondition"]["properties"].keys() == own["condition"]["properties"].keys()
 

@@ -31,12 +31,10 @@ rule = "lookup"
 """40 keys with 13^5 combinations: 14.9 million pairs."""
 
 
-def small(label="(key * min(a1, a2)) // 3 % 97"):
+def small():
     """Return a task that can be counted: what is sampled of it can be compared."""
-    mappings = [
-        Mapping(range(1, 8), Expression(label), "own", [(1, 2)]),
-        Mapping((10, 11), Lookup(), "memory"),
-    ]
+    own = Mapping(range(1, 8), Expression("(key * min(a1, a2)) // 3 % 97"), "own", [(1, 2)])
+    mappings = [own, Mapping((10, 11), Lookup(), "memory")]
     return Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
 
 

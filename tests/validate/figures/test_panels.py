@@ -182,10 +182,8 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines_or_a_dash(s
 def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):
     task, tokens = small.task, small.task.reasoning_anchors
     panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
-    shifts = {
-        "P^s - u": 1 / task.vocab_size,
-        "P^s - mean P": theory.marginal_distribution(task, held_out=True),
-    }
+    marginal = theory.marginal_distribution(task, held_out=True)
+    shifts = {"P^s - u": 1 / task.vocab_size, "P^s - mean P": marginal}
     table = theory.label_distribution(task, tokens, held_out=True)
     assert len(panels) == len(tokens)
     for i, panel in enumerate(panels):
@@ -209,7 +207,7 @@ def test_label_curves_are_those_of_the_training_data(small):
         np.testing.assert_allclose(curve.seeds, [row])
 
 
-def test_the_map_of_tokens_groups_them_by_kind(small):
+def test_the_map_of_tokens_groups_them_by_kind_and_has_two_dimensions(small, monkeypatch):
     panel = figures.token_map(small, 9, "map")
     first, task = small.runs[0], small.task
     places = {s: i for i, s in enumerate(first.tokens)}
@@ -220,9 +218,6 @@ def test_the_map_of_tokens_groups_them_by_kind(small):
         ("reasoning anchors", task.reasoning_anchors),
     ):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
-
-
-def test_an_embedding_of_one_dimension_has_no_map(small, monkeypatch):
     monkeypatch.setattr(type(small), "array", lambda *_: np.zeros((3, 9, 1)))
     with pytest.raises(InputError, match=r"^runs = .*one principal component"):
         figures.token_map(small, 9, "map")

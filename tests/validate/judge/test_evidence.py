@@ -43,10 +43,8 @@ def test_runs_of_a_study_stand_for_it_however_often_they_were_observed():
 def test_amounts_may_differ_and_are_named_with_both_values():
     given = GivenRuns(observed(MEMBERS, training={"epochs": 7}, model={"d_m": 9}))
     match = given.match(NAME, "")
-    assert match.differences == (
-        "model.d_m = 9 (study: 200)",
-        f"training.epochs = 7 (study: {STUDY.training.epochs})",
-    )
+    epochs = f"training.epochs = 7 (study: {STUDY.training.epochs})"
+    assert match.differences == ("model.d_m = 9 (study: 200)", epochs)
     assert given.matches_of(ledger([4])) == [match]
 
 
@@ -76,11 +74,6 @@ def test_one_seed_twice_is_refused():
         GivenRuns(twice)
 
 
-def test_an_empty_folder_has_none_of_a_studys_variants(tmp_path):
-    with pytest.raises(MissingRunsError, match="learning-rates: no runs"):
-        Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
-
-
 def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path):
     place, other = tmp_path / "my runs", tmp_path / "kept"
     for evidence, options in (
@@ -90,6 +83,8 @@ def test_what_is_missing_is_made_where_it_is_looked_for(tmp_path):
     ):
         with pytest.raises(MissingRunsError, match=re.escape(f"anchorflow study {NAME} {options}") + "$"):
             evidence.find(Needs(NAME, RATES))
+    with pytest.raises(MissingRunsError, match="learning-rates: no runs"):  # None of the study's variants.
+        Evidence({"learning-rates": tmp_path}).find(Needs("learning-rates", variants=()))
 
 
 @dataclass

@@ -231,11 +231,8 @@ def test_contrasts_of_a_seed_are_small_weights_less_large_ones():
     alike = gain(SEED, "mean_cosine", tokens="memory anchors", when=last_epoch, absolute=True)
     assert alike == pytest.approx(abs(cosines(MEMORY, 2).mean() - cosines(MEMORY, 2, large).mean()))
     ratios = [measure_of("rank_ratio")[1](SEED, name) for name in MATRICES]
-    wanted = [
-        small.arrays[f"effective_rank/{name}"][1] / large.arrays[f"effective_rank/{name}"][1]
-        for name in MATRICES
-    ]
-    assert ratios == pytest.approx(wanted)
+    ranks = [[r.arrays[f"effective_rank/{name}"][1] for name in MATRICES] for r in (small, large)]
+    assert ratios == pytest.approx(np.divide(*ranks))
     assert measure_of("greatest_rank_ratio")[1](SEED) == max(ratios)
     assert measure_of("mean_log_rank_ratio")[1](SEED) == pytest.approx(np.log2(ratios).mean())
 
@@ -246,9 +243,8 @@ def test_interventions_are_taken_at_the_plain_runs_time():
     own, before = cosines(SUMS, EARLY, changed), cosines(SUMS, EARLY, plain)
     correlation = measure_of("intervened_correlation")[1]
     assert correlation(seed, "changed") == pytest.approx(pearsonr(own, before).statistic)
-    assert correlation(seed, "changed", labels="changed") == pytest.approx(
-        pearsonr(own, predicted(SUMS)).statistic
-    )
+    with_labels = correlation(seed, "changed", labels="changed")
+    assert with_labels == pytest.approx(pearsonr(own, predicted(SUMS)).statistic)
     change = measure_of("geometry_change")[1](seed, "changed")
     assert change == pytest.approx(math.sqrt(((own - before) ** 2).mean()))
 
@@ -257,9 +253,8 @@ def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another():
     rng = np.random.default_rng(1)
     masses = {m.name: rng.random(len(EPOCHS)) for m in RANGES.mappings}
     outputs = {m.name: rng.random((len(EPOCHS), RANGES.vocab_size)) for m in RANGES.mappings}
-    arrays = {f"label_mass/{k}": v for k, v in masses.items()} | {
-        f"outputs/{k}": v for k, v in outputs.items()
-    }
+    arrays = {f"label_mass/{name}": mass for name, mass in masses.items()}
+    arrays |= {f"outputs/{name}": mean for name, mean in outputs.items()}
     found = run(0.8, 0, {m.name: RISING["rsn_train"] for m in RANGES.mappings}, task=RANGES, arrays=arrays)
     own = measure_of("least_own_mass")[1](found)
     assert own == pytest.approx(min(mass[EARLY] for mass in masses.values()))

@@ -9,17 +9,9 @@ import pytest
 
 from sim.runs.manifest import Manifest
 from theory import InputError
-from validate.observe import (
-    NoRunsError,
-    find_observations,
-    kept,
-    observe,
-    observe_path,
-    read_kept,
-    write_kept,
-)
+from validate.observe import NoRunsError, find_observations, kept, observe, observe_path, write_kept
 from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
-from validate.observe.store import Checksums, kept_file
+from validate.observe.store import Checksums, kept_file, read_kept
 
 
 def _kept(observations, folder, variant=None):

@@ -64,6 +64,7 @@ def test_the_table_has_every_number_of_every_run(out):
 
 
 def test_the_command_says_what_it_would_do(out, cli):
+    (out / "table.csv").unlink(missing_ok=True)
     file = write_toy(out, axes="learning_rate = [1e-3, 2e-3, 4e-3]")
     said = cli("sweep", str(file), "--out", str(out), "--dry-run", "--json").json()
     assert (said["runs_left"], said["steps_left"]) == (4, 4 * 2 * 8)
@@ -81,7 +82,6 @@ def test_the_command_says_what_it_would_do(out, cli):
         ]
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")
-    (out / "table.csv").unlink()
 
 
 def test_a_map_of_somebody_else_is_not_replaced(tmp_path, cli):
@@ -96,7 +96,6 @@ def test_the_map_is_of_the_runs_of_the_table(out, cli):
     (out / "one-seed.toml").write_text(toy_text(seeds="[0]"))
     said = cli("sweep", str(out / "one-seed.toml"), "--out", str(out)).out
     assert ("complete: 4" in said, "n=1" in said, "n=2" in said) == (True, True, False)
-    (out / "table.csv").unlink()
 
 
 def test_a_sweep_without_a_map_ends_well(out, cli, monkeypatch):
@@ -105,7 +104,6 @@ def test_a_sweep_without_a_map_ends_well(out, cli, monkeypatch):
     said = cli("sweep", str(out / "toy.toml"), "--out", str(out))
     assert "complete: 8" in said.out
     assert "no map: data_set = 'rsn_test': unknown data set" in said.err
-    (out / "table.csv").unlink()
 
 
 def members(folder, axes):
