@@ -64,7 +64,7 @@ def in_terminal(
 
 
 def _run(terminal: str, arguments: list[str], folder: str) -> None:
-    """Be the command: with this terminal, this folder and nothing of the tests' environment."""
+    """Run as the command, with this terminal, this folder and nothing of the tests' environment."""
     os.setsid()  # What is opened next becomes the session's terminal.
     opened = os.open(terminal, os.O_RDWR)
     for stream, mode in enumerate("rww"):

@@ -70,7 +70,7 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
     np.testing.assert_allclose(pearson.values, wanted)
 
 
-def test_of_a_prediction_with_every_anchor_in_anothers_place_only_the_contrast_holds(large):
+def test_only_the_contrast_holds_where_every_anchor_is_in_anothers_place(large):
     orders = made(0.8, ["random", "eq. 14", "eq. 14"])
     for r in orders.runs:
         gram = r.arrays["gram"]

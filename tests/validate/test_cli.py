@@ -167,7 +167,7 @@ def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
 
 
 def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli, monkeypatch):
-    """One is stopped in its last epoch and gone on with: by the folder of both, or by its own."""
+    """One is stopped in its last epoch and continued: by the folder of both, or by its own."""
     parts, options = tmp_path / "parts", ["--workers", "1", "--training.dtype", "float64"]
     alone = parts / "gamma0.8_seed1"
     for named in ([str(parts)], [str(alone)], ["--out", str(parts)]):

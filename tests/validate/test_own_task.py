@@ -133,7 +133,7 @@ CONFIG: dict[str, Any] = {
 
 
 def function(z, a):
-    """Be the same rule in Python; tests/theory/test_rules.py has those of other kinds."""
+    """Return the same rule's label; tests/theory/test_rules.py has rules of other kinds."""
     return (a[0] ** 3 - 2 * z * SHIFTS[a[1]] + 5) % 53
 
 

@@ -75,7 +75,7 @@ def by_hand(matrix, tokens, distance):
 
 
 def test_means_at_a_distance_are_over_tokens_that_far_apart():
-    """Of 1, 2, 5 and 9 no two are 2, 5 or 6 apart; of all anchors some are, and 9 is the last one shown."""
+    """No two of 1, 2, 5 and 9 are 2, 5 or 6 apart; some of all anchors are, and 9 is the last one shown."""
     mappings = [Mapping((1, 2, 5, 9), Sum(), "sum"), Mapping((10, 11, 12), Lookup(), "memory")]
     task = Task(keys=range(20, 60), n_anchors=2, length=4, vocab_size=97, mappings=mappings)
     prediction = Prediction.of(task)
@@ -192,7 +192,7 @@ def test_the_ceiling_is_the_mean_over_drawn_tables(task):
 
 
 def test_ceilings_by_hand():
-    """Of 100 pairs ten are equal; of 90 the better of two labels out of 100 is right, 1.01 times of 2."""
+    """Ten of 100 pairs are equal; of the two orders of each other pair 1.01 are right on average."""
     assert order_blind_ceiling(EMB_MLP) == pytest.approx((10 + 45 * 1.01) / 100) == pytest.approx(0.5545)
     # Of m orderings with one of two labels each, B and m − B get one, B binomial.
     mapping = Mapping(range(1, 5), Lookup(30, 31), "memory")
@@ -212,7 +212,7 @@ def test_there_is_none_without_tables_or_with_noise_or_too_much_to_count():
 
 
 def test_a_ceiling_just_below_one_is_not_said_to_be_one():
-    """Of 225 combinations, (1, 2) alone has another label than its tokens in the other order."""
+    """Among 225 combinations, (1, 2) alone has another label than its tokens in the other order."""
     rule = Expression("key + (1 if 10 * a1 + a2 == 12 else 0)")
     mappings = [Mapping(range(1, 16), rule, "own")]
     task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=mappings)
@@ -223,7 +223,7 @@ def test_a_ceiling_just_below_one_is_not_said_to_be_one():
     ("held_out", "told"),
     [([], []), ([(2, 2)], []), ([(1, 3), (3, 1)], []), ([(3, 1), (2, 4), (4, 2), (5, 4)], [(1, 3), (4, 5)])],
 )
-def test_a_combination_that_is_held_out_in_some_orders_only_is_told(held_out, told):
+def test_a_combination_that_is_held_out_in_some_orders_only_is_noted(held_out, told):
     mapping = Mapping(range(1, 6), theory.Sum(), "own", held_out=held_out)
     task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[mapping])
     assert held_out_in_part(mapping) == told

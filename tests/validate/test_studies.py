@@ -128,7 +128,7 @@ def test_what_makes_no_sense_is_refused(old, new, message, tmp_path):
         _edited(tmp_path, (old, new))
 
 
-def test_an_interrupted_run_is_gone_on_with(trained, tmp_path):
+def test_an_interrupted_run_is_continued(trained, tmp_path):
     """To the same numbers as the run that was never stopped."""
     study = studies.load_study(trained / "tiny.toml")
     member = studies.members_of(study, tmp_path)[0]

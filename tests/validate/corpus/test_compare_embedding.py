@@ -83,7 +83,7 @@ def test_the_control_has_the_frequencies_alone():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=20).filter(lambda x: np.std(x) > 1e-3))
-def test_of_a_mean_the_jackknife_gives_students_interval(values):
+def test_the_jackknife_of_a_mean_gives_students_interval(values):
     """The values without each one in turn have the means of the others: the interval is the exact one."""
     x, n = np.array(values), len(values)
     estimate = jackknife_estimate(np.array([x.mean(), *((x.sum() - x) / (n - 1))]))
@@ -93,7 +93,7 @@ def test_of_a_mean_the_jackknife_gives_students_interval(values):
 
 @pytest.mark.statistical
 def test_intervals_cover_the_correlation_of_the_whole_vocabulary_at_their_level():
-    """Of 200 intervals from 40 tokens each 95 % hold the truth; those at 90 % would not pass."""
+    """95 % of 200 intervals, each from 40 tokens, hold the truth; intervals at 90 % would not pass."""
     rng = np.random.default_rng(0)
 
     def cosines(n):
@@ -160,7 +160,7 @@ def test_any_holder_of_an_embedding_will_do(tmp_path):
     assert read_embedding(file, "odd").dtype == np.float64
 
 
-def test_more_rows_than_tokens_are_padding_only_if_said_so():
+def test_more_rows_than_tokens_are_padding_only_if_declared():
     longer = np.concatenate([NOISE, NOISE[:3]])
     words = rf"embedding = {V + 3}: rows for a vocabulary of {V}; .*padded=True"
     with pytest.raises(InputError, match=words):
@@ -201,7 +201,7 @@ def test_what_cannot_be_compared_is_refused(embedding, settings, message):
 
 
 def test_the_command_says_what_the_function_returns(here, cli):
-    """By a tensor's name, or the matrix with a usual one: then the rows of the text are found."""
+    """For a tensor that is named, and for the one with a usual name, which has the rows of the text."""
     Path("toy.txt").write_text("\n\n".join(toy_documents(200)))
     tensors = {"W_E": C @ np.linalg.qr(NOISE[:, :1] @ NOISE[:, :1].T + np.eye(V))[0], "noise": NOISE}
     safetensors.numpy.save_file(tensors, "model.safetensors")

@@ -56,7 +56,7 @@ def test_a_folder_is_written_and_nothing_else_is_replaced(toy, cli):
 
 
 def test_no_more_is_read_than_there_is(here, monkeypatch):
-    """Of a compressed file the texts are longer than the file."""
+    """The texts of a compressed file are longer than the file."""
     parts = dict[str, int]()
 
     @contextmanager

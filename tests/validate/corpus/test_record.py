@@ -114,7 +114,7 @@ def test_matrices_that_begin_at_zero_have_no_known_distance_from_there():
     assert math.isnan(Recorder(model, task).record()["gamma distance"])
 
 
-def test_of_a_list_the_longest_table_has_the_tokens():
+def test_the_longest_of_several_tables_has_the_tokens():
     """Some models have a table of one row, for the kind of each token."""
     tables = nn.ModuleDict({"kinds": nn.Embedding(1, 8), "words": nn.Embedding(V, 8)})
     assert math.isfinite(Recorder(tables, list(CORPUS)).record()["pearson/bigram"])

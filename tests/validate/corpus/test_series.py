@@ -104,7 +104,7 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path):
         assert list(right.lines[0].get_ydata()) == [p.association.observed_mean for p in points]
 
 
-def test_identical_and_misplaced_revisions_are_said(tmp_path):
+def test_identical_and_misplaced_revisions_are_reported(tmp_path):
     matrices = {step: embedding(step) for step in STEPS}
     late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS)
     (warning,) = late.warnings

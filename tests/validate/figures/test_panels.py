@@ -61,7 +61,7 @@ def test_a_loss_axis_holds_every_seed_that_is_drawn(log):
 
 
 def test_the_level_of_what_is_not_learned_is_the_mean_over_memory_sequences():
-    """Of labels out of 10 and out of 30, the second mapping has nine times as many combinations."""
+    """Labels are out of 10 and out of 30; the second mapping has nine times as many combinations."""
     small = Mapping([1], Lookup(10, 19), "small")
     large = Mapping([2, 3, 4], Lookup(10, 39), "large")
     task = Task(keys=range(40, 50), n_anchors=2, length=3, vocab_size=50, mappings=[small, large])
@@ -77,7 +77,7 @@ def test_hollow_marks_are_those_of_a_look_that_is_hollow():
 
 
 @pytest.mark.parametrize(("start", "corner", "top"), [(9.9, "", None), (10.1, "start: 10", 3.0)])
-def test_a_start_above_five_times_the_later_losses_is_cut_and_told(start, corner, top):
+def test_a_start_above_five_times_the_later_losses_is_cut_and_noted(start, corner, top):
     runs = [make_observations("emb-mlp", seed=s) for s in (0, 1)]
     for run in runs:
         for line in run.metrics:

@@ -143,7 +143,7 @@ def test_the_papers_scales_that_runs_lack_are_named():
 
 
 def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
-    """Of the runs at more γ only some matrices are kept."""
+    """The runs at further γ keep only some matrices."""
     runs = synthetic.several()
     for gamma in (0.3, 0.5, 0.8):
         run = synthetic.make_observations("no-norm", gamma)

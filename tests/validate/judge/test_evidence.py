@@ -60,7 +60,7 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
 
 
-def test_a_claim_about_a_study_that_there_is_not_is_not_tested():
+def test_a_claim_about_an_unknown_study_is_not_tested():
     (claim,) = ledger([4])
     needs = Needs("nowhere", (0.8,), variants=())
     own = [replace(c, sides=tuple(replace(s, needs=needs) for s in c.sides)) for c in claim.conditions]

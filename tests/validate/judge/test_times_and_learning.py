@@ -42,7 +42,7 @@ def test_a_data_set_that_a_run_lacks_is_an_observable_that_it_lacks():
 
 
 def test_half_of_what_can_be_learned_of_a_table_is_reached_sooner():
-    """Of two orders of a pair, which are one input, a model without order gets little more than one right."""
+    """The two orders of a pair are one input: a model without order gets little more than one right."""
     pairs = Task(
         keys=range(40, 60), reasoning_anchors=range(11, 14), memory_anchors=range(1, 6), n_anchors=2,
         length=3, vocab_size=110,
@@ -66,7 +66,7 @@ def test_test_accuracy_is_a_lower_bound_until_the_training_set_is_fitted():
 
 
 def test_guessing_is_the_commonest_label_of_the_data_set_that_is_learned():
-    """Of a rule's labels by hand, beside a table or not; of two labels of a table, about one half."""
+    """For a rule it is counted by hand, with or without a table; for a table of two labels it is 1/2."""
     table, rule = Mapping([1, 2, 3], Lookup(30, 31), "table"), Mapping([11, 12, 13], Sum(), "rule")
     sums = Counter(sum(each) for each in product(range(40, 60), rule.anchors, rule.anchors))
     commonest = max(sums.values()) / sums.total()

@@ -85,7 +85,7 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     assert str(found).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
 
 
-def test_of_two_ends_the_weaker_p_value_counts_and_the_nearer_mean_is_shown():
+def test_the_weaker_p_value_of_two_ends_counts_and_the_nearer_mean_is_shown():
     low, high = [1.0, 1.2, 0.9], [2.0, 3.6, 1.9]
     (outcome,) = judged(condition([Bound(*pair) for pair in zip(low, high, strict=True)])).outcomes
     p = [stats.ttest_1samp(end, 0.0).pvalue for end in (low, high)]

@@ -162,7 +162,7 @@ def test_what_is_not_there_is_refused(measure, x, named, runs):
 
 
 def test_a_run_that_is_named_twice_is_refused(runs):
-    """Or its seed would weigh twice in the mean, and once in the interval."""
+    """Otherwise its seed would weigh twice in the mean, and once in the interval."""
     with pytest.raises(InputError, match="seed = 0: two runs of one configuration"):
         pivot_of([*runs, runs[0]], statistic("loss", "mem"), "learning_rate", "init_rate")
 
@@ -180,7 +180,7 @@ def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs):
     ids=["held-out combinations", "first key", "gaps between keys"],
 )
 def test_tasks_that_differ_in_anything_are_told_apart(old, new, tmp_path):
-    """Or their runs would be pooled in one cell."""
+    """Otherwise their runs would be pooled in one cell."""
     configs = []
     for text in (toy_text(), toy_text().replace(old, new)):
         (tmp_path / "toy.toml").write_text(text)
