@@ -180,16 +180,12 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names():
     assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
 
 
-def test_label_distributions_of_any_model_are_shown_beside_a_language_models_runs():
+def test_figures_about_anchors_show_runs_of_any_model_that_follow_a_language_models():
     run = synthetic.make_observations("emb-mlp", task=synthetic.RANGES)
     own = replace(run, config=run.config.model_copy(update={"model": Own()}))
-    assert "B  own, γ = 0.8" in FIGURES[8].sheet([*synthetic.several_language(), own]).rows[-1].title
-
-
-def test_sequences_are_of_a_task_with_anchors_whatever_run_comes_first():
-    run = synthetic.make_observations("emb-mlp", task=synthetic.RANGES)
-    sheet = FIGURES[2].sheet([*synthetic.several_language(), run])
-    assert [row.title[3:].split(":")[0] for row in sheet.rows] == ["range1", "range2"]
+    sequences, labels = (FIGURES[n].sheet([*synthetic.several_language(), own]).rows for n in (2, 8))
+    assert [row.title[3:].split(":")[0] for row in sequences] == ["range1", "range2"]
+    assert "B  own, γ = 0.8" in labels[-1].title
 
 
 def test_each_task_of_a_network_has_its_own_row():

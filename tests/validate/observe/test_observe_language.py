@@ -34,15 +34,11 @@ def language_runs(tmp_path_factory):
         for name in ("questions", "toy")
     ]
     training = {"epochs": 4, "batch_size": 10, "learning_rate": 3e-3, "evaluate_every": 1}
-    config = {
-        "task": {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80},
-        "model": {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16},
-        "init_rates": [0.3, 0.8],
-        "seeds": [0, 1],
-        "training": training | {"snapshot_epochs": [1, 2]},
-    }
+    task = {"corpora": corpora, "n_sequences": 50, "length": 24, "vocab_size": 80}
+    model = {"kind": "gpt2", "n_layers": 1, "n_heads": 2, "d_m": 16}
+    config = {"task": task, "model": model, "training": training | {"snapshot_epochs": [1, 2]}}
     with contextlib.chdir(folder):
-        return train(make_run_config(config), folder / "runs")
+        return train(make_run_config(config | {"init_rates": [0.3, 0.8], "seeds": [0, 1]}), folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +47,7 @@ def observed(language_runs):
 
 
 def test_entropies_are_those_of_the_best_models_of_the_very_text(language_runs, observed):
-    """By the chain rule of entropies; a model that knows pairs cannot be worse than one that knows tokens."""
+    """By the chain rule of entropies."""
     for name, corpus in language_runs[0].corpora().items():
         counts = corpus_counts(corpus, corpus.vocab_size)
         pairs = counts.pairs.toarray()
@@ -59,7 +55,6 @@ def test_entropies_are_those_of_the_best_models_of_the_very_text(language_runs, 
         bigram = entropy(pairs.ravel()) - entropy(pairs.sum(axis=1))
         found = observed[0].array(f"entropy/{name}")
         assert found == pytest.approx([tokens, bigram], rel=1e-9)
-        assert found[1] < found[0]
         assert language.entropy(observed[0], name, "pairs") == found[1]
 
 

@@ -23,9 +23,8 @@ PARTS = ("mem", "rsn_train", "rsn_test")
 @pytest.fixture
 def members(tmp_path):
     """The toy's runs with three seeds, by γ, seed and learning rate."""
-    file = tmp_path / "toy.toml"
-    file.write_text(toy_text(seeds="[0, 1, 2]"))
-    return {(m.init_rate, m.seed, m.training.learning_rate): m for m in load_sweep(file).members.values()}
+    sweep = load_sweep(write_toy(tmp_path, seeds="[0, 1, 2]"))
+    return {(m.init_rate, m.seed, m.training.learning_rate): m for m in sweep.members.values()}
 
 
 @pytest.fixture

@@ -76,9 +76,9 @@ def test_the_command_says_what_it_would_do(out, cli):
         said = cli("sweep", str(out / "toy.toml"), "--out", str(out), "--parquet")
         assert "complete: 8" in said.out
         assert said.table("axis", "values", "which", n=3) == [
-            {"axis": "learning_rate", "values": "2", "which": "0.001, 0.002"},
             {"axis": "init_rate", "values": "2", "which": "0.3, 0.8"},
             {"axis": "seed", "values": "2", "which": "0, 1"},
+            {"axis": "learning_rate", "values": "2", "which": "0.001, 0.002"},
         ]
     assert (out / "table.parquet").exists()
     assert (out / "map.png").read_bytes().startswith(b"\x89PNG")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 TOY = """purpose = "toy"
 init_rates = [0.3, 0.8]
@@ -39,9 +40,9 @@ def toy_text(*, epochs: int = 2, seeds: str = "[0, 1]", axes: str = "learning_ra
     return text.replace("[0, 1]", seeds).replace("learning_rate = [1e-3, 2e-3]", axes)
 
 
-def write_toy(folder: Path, *, epochs: int = 2, axes: str = "learning_rate = [1e-3, 2e-3]") -> Path:
+def write_toy(folder: Path, **options: Any) -> Path:
     file = folder / "toy.toml"
-    file.write_text(toy_text(epochs=epochs, axes=axes))
+    file.write_text(toy_text(**options))
     return file
 
 
