@@ -126,7 +126,9 @@ def trained(out, task, training, seeds=(0,)):
     return group_runs([run.path for run in train(config, out, workers=1)])[0]
 
 
-def test_a_slope_over_equal_predictions_is_undefined():
+def test_a_line_has_its_slope_and_equal_predictions_have_none():
+    x = np.random.default_rng(0).standard_normal(20)
+    assert slope(x, 3 - 2 * x) == pytest.approx(-2)
     assert np.isnan(slope(np.ones(5), np.arange(5.0)))
 
 
