@@ -149,7 +149,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("train --workers -1", ["workers", "give"]),
         ("train --resume --overwrite", ["resume, overwrite", "give one of them"]),
         ("train --resume", ["no such folder"]),
-        ("figures 99", ["figure", "choose one of"]),
+        ("figures 99", ["figure", "choose one of 1, 2, 3, 4"]),
         ("figures --format gif", ["--format", "png, pdf, svg"]),
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
