@@ -165,7 +165,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         (["train", "toy.txt", "--context", "1"], "context = 1: "),
         (["train", "toy.txt", "--sequences", "10000000"], "sequences = 10000000: training needs"),
         (["demo", "toy.txt"], "give a text of 4800 words"),
-        (["demo", "short.txt"], "0 sequences of 96 tokens; give a text of 4800 words"),
+        (["demo", "few.txt"], "0 sequences of 96 tokens; give a text of 4800 words"),
         (["demo", "questions.txt"], "give it another name"),
         (["demo", "odd.jsonl"], "'text'; give one with texts there, or use anchorflow corpus train"),
         (["compare", "missing"], "no such folder"),
@@ -177,6 +177,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
 def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, message, refused):
     Path("empty.txt").touch()
     Path("short.txt").write_text("dog dog\n" * 40)
+    Path("few.txt").write_text("dog cat\n" * 40)
     Path("questions.txt").touch()
     Path("odd.jsonl").write_text('{"story": "a dog"}\n')
     assert message in refused("corpus", *arguments)
