@@ -64,9 +64,7 @@ def _hint(words: list[str], stop: BaseException) -> str:
     """Return how to continue the unfinished work of a command, or of an action of ``corpus``."""
     action = words[1:2] if words[:1] == ["corpus"] else words[:1]
     if action in (["train"], ["demo"]):
-        # Without that module no run can have been replaced yet.
-        untouched = "--overwrite" in words and "validate.training" not in sys.modules
-        if untouched or NOT_BEGUN in getattr(stop, "__notes__", ()):
+        if NOT_BEGUN in getattr(stop, "__notes__", ()):
             return f" {NOT_BEGUN}; nothing to resume: give the same command again"
         how = ", --resume in place of --overwrite" if "--overwrite" in words else " and --resume"
         return f"; runs that had begun have a checkpoint: continue them with the same command{how}"
