@@ -132,7 +132,8 @@ def train_members(
         while left and not stops():
             jobs = jobs_of(left, how.device, 1 if is_local else how.workers)
             passed = engine(jobs, how, stops, report)
-            busy, ended = _check_ended(jobs, passed, how), ended + passed
+            busy = _check_ended(jobs, passed, how)
+            ended += passed
             left = _await_others([run for job in busy for run in job], stops)
     if signals or left or "interrupted" in ended:
         raise KeyboardInterrupt(*signals[:1])

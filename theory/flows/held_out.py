@@ -171,16 +171,15 @@ class _Widest:
 
     def fixes(self, counts: FloatArray, answers: IntArray) -> bool:
         """Return whether all solutions of this margin put sequences equally far from their bounds."""
-        n_tokens, n_bounds = len(self.scores), len(self.bounds)
-        distances = np.zeros((2, len(counts), n_tokens + n_bounds + 1))
-        distances[0, :, :n_tokens], distances[1, :, :n_tokens] = counts, -counts
-        upper, lower = np.flatnonzero(answers < n_bounds), np.flatnonzero(answers > 0)
-        distances[0, lower, n_tokens + answers[lower] - 1] = -1
-        distances[1, upper, n_tokens + answers[upper]] = 1
-        distances[0, answers == 0] = distances[1, answers == n_bounds] = 0
-        # A sum with random weights is fixed only if each distance is.
-        weights = np.random.default_rng(0).uniform(1, 2, distances.shape[:2])
-        total = np.tensordot(weights, distances) / max(1, len(counts))
+        if not len(counts):
+            return True
+        # A sum of distances with random weights is fixed only if each of them is.
+        above, below = np.random.default_rng(0).uniform(1, 2, (2, len(counts)))
+        above[answers == 0] = below[answers == len(self.bounds)] = 0  # The first and the last label have one.
+        bounds = np.zeros(len(self.bounds) + 2)  # With one beyond each end.
+        np.subtract.at(bounds, answers, above)
+        np.add.at(bounds, answers + 1, below)
+        total = np.concatenate([(above - below) @ counts, bounds[1:-1], [0.0]]) / len(counts)
         margin = self.margin * (1 - _IN_SPAN)
         least, most = (total @ self._solved(sign * total, margin) for sign in (1, -1))
         return bool(most - least <= _FIXED * self.margin)
