@@ -167,7 +167,8 @@ def test_axes_of_the_task_need_a_task(tmp_path, old, new, named):
         load_sweep(file)
 
 
-def test_runs_of_two_models_have_two_names():
-    """Although both leave every key at its default."""
+def test_a_runs_name_follows_from_its_configuration(tmp_path):
+    (first, *_), again = members(tmp_path, "d_m = [8]"), members(tmp_path, "d_m = [8]")[0]
+    assert run_name(first) == run_name(again)
     one, other = (RunConfig(model={"kind": kind}).members()[0] for kind in ("transformer", "one-layer"))
-    assert run_name(one) != run_name(other)
+    assert run_name(one) != run_name(other)  # Although both leave every key at its default.
