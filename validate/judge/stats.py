@@ -132,6 +132,20 @@ def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray
     return np.array(rows, np.float64).reshape(-1, 3).T  # None becomes NaN.
 
 
+def jackknife_of_pairs(pairs: FloatArray) -> list[float]:
+    """Return one value per seed from a matrix of pairs, (n_seeds, n_seeds); NaN for fewer than three seeds.
+
+    Their mean is the mean over pairs of different seeds. Pairs that share a seed depend on each other;
+    Tukey's jackknife, which leaves out one seed at a time, takes that into account.
+    """
+    n, apart = len(pairs), ~np.eye(len(pairs), dtype=bool)
+    if n < 3:
+        return [math.nan] * n
+    rests = (np.delete(np.arange(n), own) for own in range(n))
+    without = [float(pairs[np.ix_(rest, rest)][apart[1:, 1:]].mean()) for rest in rests]
+    return [n * float(pairs[apart].mean()) - (n - 1) * mean for mean in without]
+
+
 # --- intervals and tests of claims ----------------------------------------------------------------------
 
 

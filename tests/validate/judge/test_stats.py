@@ -112,6 +112,23 @@ def test_the_moderated_interval_covers_at_its_level(n, level):
     assert np.median(widths) < np.median(plain)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+@pytest.mark.parametrize("n", [3, 4])
+def test_an_interval_over_pairs_of_seeds_covers_more_often_than_over_neighbours(n, shared):
+    """The mean squared distance of two seeds, which differ in eight places and by a shared amount."""
+    rng, hits = np.random.default_rng(n), np.zeros(2)
+    for _ in range(1000):
+        seeds = shared * rng.normal(size=(n, 1)) + rng.normal(size=(n, 8))
+        pairs = ((seeds[:, None] - seeds) ** 2).mean(axis=2)
+        values = stats.jackknife_of_pairs(pairs), [pairs[i - 1, i] for i in range(n)]
+        assert np.mean(values[0]) == pytest.approx(pairs.sum() / (n * (n - 1)))
+        ends = [_ends(stats.over_seeds(own)) for own in values]
+        hits += [low <= 2 * (1 + shared**2) <= high for low, high in ends]
+    assert hits[0] > hits[1] + 10
+    assert hits[0] > (920 if not shared else 850)  # A shared amount makes the distance skewed.
+
+
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=6, unique=True), st.floats(-1, 1))
 def test_without_a_prior_it_is_students_test(values, threshold):
     variance = float(np.var(values, ddof=1))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from theory import LearningCurves
 from validate.judge.agreement import r_squared
 from validate.judge.condition import Seed
 from validate.judge.measures.learning import matched_test_accuracy
+from validate.judge.stats import jackknife_of_pairs
 from validate.observe import Observations
 from validate.observe.bounds import Bound
 from validate.observe.times import fitted_time
@@ -157,15 +159,14 @@ def times_score(seed: Seed, score: str) -> float:
 
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
-    """Return R² of each seed's log times, predicted by the next seed's; NaN for fewer than three seeds."""
+    """Return how well one seed's log times predict another's (R²), as ``jackknife_of_pairs`` has it."""
     times = [[time for run in own for time in times_of(run, load_predictions())] for own in runs]
     seen = [{(t.setting, t.part): t.observed for t in own} for own in times]
-    found = []
-    for own, other in zip(seen, [*seen[1:], *seen[:1]], strict=True):
-        both = [k for k, time in own.items() if math.isfinite(time) and math.isfinite(other.get(k, math.inf))]
-        found.append(r_squared([own[k] for k in both], [other[k] for k in both]))
-    # One seed would be its own next one, and two are only one pair.
-    return found if len(runs) > 2 else [math.nan] * len(runs)
+    found = np.full((len(runs), len(runs)), math.nan)
+    for a, b in permutations(range(len(runs)), 2):
+        both = [k for k in seen[a] if math.isfinite(seen[a][k]) and math.isfinite(seen[b].get(k, math.inf))]
+        found[a, b] = r_squared([seen[a][k] for k in both], [seen[b][k] for k in both])
+    return jackknife_of_pairs(found)
 
 
 def matched_off(run: Observations, predictions: Sequence[Kept] | None = None) -> float:
