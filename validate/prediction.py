@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -245,9 +246,14 @@ class Prediction(Shown):
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        folder.write("prediction.json", json_text(self.to_json()))
+        self.write_numbers(out)
         folder.write("task.toml", self.task.to_toml())
         write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
+
+    def write_numbers(self, out: PathLike, more: Mapping[str, Any] | None = None) -> None:
+        """Write prediction.json into such a folder, with more entries at its end; errors as for ``write``."""
+        text = json_text(self.to_json() | dict(more or {}))
+        OutputFolder(as_path("out", out)).write("prediction.json", text)
 
     def figures(self) -> dict[str, Figure]:
         """Draw the figures that need the theory alone."""

@@ -1,5 +1,6 @@
 """Predicted against observed times: R², what is censored, guesses that are fitted on other settings."""
 
+import json
 import math
 from dataclasses import replace
 from itertools import permutations
@@ -116,13 +117,16 @@ def test_a_training_that_is_not_predicted_is_refused():
             predict_for(changed, [0])
 
 
+@pytest.mark.usefixtures("blank_pictures")
 @pytest.mark.parametrize("scatter", [False, True])
 def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
     file = tmp_path / "task.toml"
     file.write_text(TASK)
     words = ["predict", str(file), "--curves", "--init-rate", "0.6", "--lr", "2e-3", "--seed", "2"]
     words += ["--epochs", "4", *["--scatter"] * scatter]
-    printed = cli(*words, "--json").json()["learning"]
+    found = cli(*words, "--json", "--out", str(tmp_path / "out")).json()
+    assert json.loads((tmp_path / "out" / "prediction.json").read_text()) == found
+    printed = found["learning"]
     curves = predict_learning(
         Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter
     )

@@ -85,32 +85,38 @@ def run(options: Options) -> int:
         prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     if options.out is not None:
         prediction.write(options.out)
-    if options.as_json:
-        more: dict[str, Any] = {}
-        if member is not None and options.curves:
-            more["learning"] = curves_json(_curves(member, options))
-        if member is not None and options.flow:
-            matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
-            cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
-            more["flow"] = {"anchors": task.anchors, "cosines": cosines, "seconds": seconds}
-        print_json(prediction.to_json() | more)
-        return 0
-    title = "label distributions of the training data (eq. 7, 8, 21-25)"
-    print_table(title, TOKEN_HEADER, prediction.token_rows())
-    print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
-    for sentence in [*prediction.notes(), *prediction.left_out()]:
-        tell(sentence)
-    sys.stdout.flush()  # What follows may take minutes.
+    if not options.as_json:
+        title = "label distributions of the training data (eq. 7, 8, 21-25)"
+        print_table(title, TOKEN_HEADER, prediction.token_rows())
+        print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
+        for sentence in [*prediction.notes(), *prediction.left_out()]:
+            tell(sentence)
+        sys.stdout.flush()  # What follows may take minutes.
+    more: dict[str, Any] = {}
+
+    def keep(name: str, found: dict[str, Any]) -> None:
+        more[name] = found
+        if options.out is not None:
+            prediction.write_numbers(options.out, more)
+
     if member is not None and options.flow:
         matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
-        title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
-        print_table(title, COSINE_HEADER, flow_rows(member, matrices))
+        cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
+        keep("flow", {"anchors": task.anchors, "cosines": cosines, "seconds": seconds})
+        if not options.as_json:
+            title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
+            print_table(title, COSINE_HEADER, flow_rows(member, matrices))
     if member is not None and options.curves:
         curves = _curves(member, options)
-        header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
-        print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
-        for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
-            tell(sentence)
+        keep("learning", curves_json(curves))
+        if not options.as_json:
+            header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
+            print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
+            for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
+                tell(sentence)
+    if options.as_json:
+        print_json(prediction.to_json() | more)
+        return 0
     if options.out is not None:
         print(f"written to {options.out}")
     return 0
