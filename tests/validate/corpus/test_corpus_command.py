@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sim import build_corpus
+from sim.data.text import PRONTOQA
 from tests.toy_text import ANIMALS, toy_documents
 from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
@@ -35,6 +36,17 @@ def test_json_says_what_the_theory_says(toy, cli):
     assert found["departs"] == pytest.approx(expected.departs)
     assert set(found["neighbours"]["dog"]["words"][:2]) == set(ANIMALS) - {"dog"}
     assert min(found["neighbours"]["dog"]["cosine"][:2]) > 0.9
+
+
+def test_questions_need_no_field(here, cli):
+    """As for corpus train, PrOntoQA's keys are known."""
+    texts = toy_documents(40)
+    record = dict(zip(PRONTOQA, (texts[0], texts[1], [texts[2]], texts[3]), strict=True)) | {"hops": 1}
+    Path("questions.jsonl").write_text(f"{json.dumps(record)}\n" * 40)
+    Path("toy.txt").write_text("\n\n".join([" ".join(texts[:4])] * 40))
+    command = ["corpus", "predict", "--tokens", "the", "dog", "--json"]
+    asked, read = (cli(*command, name).json() for name in ("questions.jsonl", "toy.txt"))
+    assert asked["cosine"] == read["cosine"]
 
 
 @pytest.mark.usefixtures("blank_pictures")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import sim
 import validate
 from sim.config.language import Unit
+from sim.data.text import fields_of
 from theory import InputError
 from theory.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
@@ -21,8 +22,8 @@ class TextOptions(CommandOptions):
 
     files: Annotated[tuple[Path, ...], Positional("FILE")]
     """The corpus."""
-    field: tuple[str, ...] = ("text",)
-    """Keys or columns with the text; several are joined."""
+    field: tuple[str, ...] = ()
+    """Keys or columns with the text; several are joined; by default text, or PrOntoQA's keys."""
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
     tokenizer: Path | None = None
@@ -36,7 +37,8 @@ class TextOptions(CommandOptions):
         with progress("reading MiB", -(-total // 2**20)) as advance:
             read = 0  # Bytes, roughly: Parquet is compressed.
             for path in self.files:
-                for document in sim.read_documents(path, fields=self.field, unit=self.documents):
+                fields = self.field or fields_of(path)
+                for document in sim.read_documents(path, fields=fields, unit=self.documents):
                     yield document
                     before, read = read, min(read + len(document), total)
                     for _ in range(read // 2**20 - before // 2**20):
