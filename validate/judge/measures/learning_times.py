@@ -159,7 +159,7 @@ def times_score(seed: Seed, score: str) -> float:
 
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
-    """Return how well one seed's log times predict another's (R²), as ``jackknife_of_pairs`` has it."""
+    """Return jackknife values of the R² with which one seed's log times predict another's."""
     times = [[time for run in own for time in times_of(run, load_predictions())] for own in runs]
     seen = [{(t.setting, t.part): t.observed for t in own} for own in times]
     found = np.full((len(runs), len(runs)), math.nan)
