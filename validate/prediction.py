@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -250,10 +249,9 @@ class Prediction(Shown):
         folder.write("task.toml", self.task.to_toml())
         write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
 
-    def write_numbers(self, out: PathLike, more: Mapping[str, Any] | None = None) -> None:
+    def write_numbers(self, out: PathLike, **more: Any) -> None:
         """Write prediction.json into such a folder, with more entries at its end; errors as for ``write``."""
-        text = json_text(self.to_json() | dict(more or {}))
-        OutputFolder(as_path("out", out)).write("prediction.json", text)
+        OutputFolder(as_path("out", out)).write("prediction.json", json_text(self.to_json() | more))
 
     def figures(self) -> dict[str, Figure]:
         """Draw the figures that need the theory alone."""

@@ -89,8 +89,9 @@ def test_another_seed_takes_three_of_them(monkeypatch):
     made: list[Any] = [[[time(x, 0.0, rate=rate) for rate, x in enumerate(own)]] for own in of_seeds]
     monkeypatch.setattr(learning_times, "times_of", lambda run, _: run)
     found = learning_times.times_by_other_seed(made)
-    pairs = [r_squared([1, 2, x], [1, 2, y]) for x, y in permutations((3, 4, 6), 2)]
-    assert np.mean(found) == pytest.approx(np.mean(pairs))
+    pairs = {pair: r_squared(*([1, 2, last] for last in pair)) for pair in permutations((3, 4, 6), 2)}
+    without = [np.mean([r for pair, r in pairs.items() if own not in pair]) for own in (3, 4, 6)]
+    assert found == pytest.approx([3 * np.mean(list(pairs.values())) - 2 * mean for mean in without])
     for n in (0, 1, 2):
         assert np.isnan(learning_times.times_by_other_seed(made[:n])).all()
 

@@ -97,7 +97,7 @@ def run(options: Options) -> int:
     def keep(name: str, found: dict[str, Any]) -> None:
         more[name] = found
         if options.out is not None:
-            prediction.write_numbers(options.out, more)
+            prediction.write_numbers(options.out, **more)
 
     if member is not None and options.flow:
         matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)

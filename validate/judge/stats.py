@@ -138,12 +138,15 @@ def jackknife_of_pairs(pairs: FloatArray) -> list[float]:
     Their mean is the mean over pairs of different seeds. Pairs that share a seed depend on each other;
     Tukey's jackknife, which leaves out one seed at a time, takes that into account.
     """
-    n, apart = len(pairs), ~np.eye(len(pairs), dtype=bool)
+    n = len(pairs)
     if n < 3:
         return [math.nan] * n
-    rests = (np.delete(np.arange(n), own) for own in range(n))
-    without = [float(pairs[np.ix_(rest, rest)][apart[1:, 1:]].mean()) for rest in rests]
-    return [n * float(pairs[apart].mean()) - (n - 1) * mean for mean in without]
+    different = np.where(np.eye(n, dtype=bool), 0.0, pairs)
+    total = different.sum()
+    without = total - different.sum(axis=0) - different.sum(axis=1)
+    # n times the mean of all n (n − 1) pairs, less n − 1 times the mean of those without the seed.
+    values: list[float] = (total / (n - 1) - without / (n - 2)).tolist()
+    return values
 
 
 # --- intervals and tests of claims ----------------------------------------------------------------------
