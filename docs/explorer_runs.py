@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.judge.condition import BY_LABEL, FULL_SIZE, Setup
 from validate.judge.groups import Setting, early_text, group_runs
 from validate.observe import NoRunsError, kept

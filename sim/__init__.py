@@ -6,7 +6,7 @@ reading a configuration does not wait for torch.
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sim.config.language import CorpusSource as CorpusSource

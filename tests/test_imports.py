@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("theory", "sim", "validate")
 """The lowest first."""
 LAYERS = {
-    "theory": ("task", "labels", "shapes", "integrate", "flows", "transformer", "corpus", "derive"),
+    "theory": ("edge", "task", "labels", "shapes", "integrate", "flows", "transformer", "corpus", "derive"),
     "sim": ("config", "data", "models", "fast", "runs", "training"),
 }
 """Folders of a package, the lowest first."""

@@ -9,7 +9,7 @@ such as wrong shapes or foreign tokens; docstrings name the refusals that are no
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from theory.corpus.associations import Associations as Associations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from theory.derive import derivations as derivations
     from theory.derive import derivations_page as derivations_page
     from theory.derive import find_derivation as find_derivation
-    from theory.errors import InputError as InputError
-    from theory.errors import IntegrationError as IntegrationError
-    from theory.errors import TooManyEntriesError as TooManyEntriesError
+    from theory.edge.errors import InputError as InputError
+    from theory.edge.errors import IntegrationError as IntegrationError
+    from theory.edge.errors import TooManyEntriesError as TooManyEntriesError
     from theory.flows.adam_steps import adam_steps as adam_steps
     from theory.flows.adaptive import adaptive_flow as adaptive_flow
     from theory.flows.batches import AdamSettings as AdamSettings

@@ -5,7 +5,7 @@ Names are loaded at first use, so that ``anchorflow --help`` starts at once.
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from validate.corpus.checkpoint import read_embedding as read_embedding

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
-from theory.errors import IntegrationError, unknown_name
+from theory.edge.errors import IntegrationError, unknown_name
 from validate.commands import COMMANDS, OPTIONS, find_command
 from validate.terminal.streams import OutputError, prepare_streams, say
 

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
 from theory import InputError, Task, TooManyEntriesError
-from theory.arrays import FloatArray
-from theory.checked import Between, checked
-from theory.display import Shown, ranges
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, checked
+from theory.edge.display import Shown, ranges
+from theory.edge.reading import PathLike, as_path
 from theory.labels.sampled import Draws
-from theory.reading import PathLike, as_path
 from theory.task.task import task_to_dict
 from validate.figures import prediction as figures
 from validate.figures.sheet import write_figures

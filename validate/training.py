@@ -12,8 +12,8 @@ from sim.config.run import MemberConfig
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from sim.runs.folder import is_run_folder
 from sim.training.execution import Execution, process_count
-from theory.checked import checked
-from theory.reading import PathLike, as_path
+from theory.edge.checked import checked
+from theory.edge.reading import PathLike, as_path
 from validate.observe import RUNS
 from validate.studies.keeping import run_state
 from validate.studies.study import Study, StudyMember, members_of

@@ -19,7 +19,7 @@ from theory import (
     frozen_flow,
     off_diagonal,
 )
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 RUNGS: dict[str, dict[str, Any]] = {
     "frozen, Adam": {"moving": ("W_emb",), "softmax": "uniform"},

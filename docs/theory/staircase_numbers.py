@@ -25,7 +25,7 @@ from theory import (
     measured_rank_steps,
     saddle_staircase,
 )
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 SCALES = (6e-2, 6e-3, 6e-4, 6e-5, 6e-6)
 LIMIT = 6e-9

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from sim.config.section import Section, tagged
 from theory import InputError
-from theory.errors import unknown_name
+from theory.edge.errors import unknown_name
 
 Activation = Literal["tanh", "relu", "gelu", "identity"]
 FanIn = Literal["d_m", "d_vob"]

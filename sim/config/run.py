@@ -19,7 +19,7 @@ from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import MANY, Count, Section, Several, tagged
 from sim.config.task_files import any_task_table, as_any_task, as_task
 from theory import InputError, Task
-from theory.errors import unknown_key
+from theory.edge.errors import unknown_key
 
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]

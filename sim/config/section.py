@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from theory import InputError
-from theory.errors import unknown_key
+from theory.edge.errors import unknown_key
 
 MANY = 1_000_000_000
 """The largest allowed count; sizes that exceed memory are refused with an estimate (``check_size``)."""

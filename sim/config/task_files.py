@@ -11,8 +11,8 @@ from typing import Any
 
 from sim.config.language import LanguageTask
 from theory import InputError, Task
-from theory.errors import in_file, nearest, unknown_key
-from theory.reading import as_path, is_file, load_json, load_toml
+from theory.edge.errors import in_file, nearest, unknown_key
+from theory.edge.reading import as_path, is_file, load_json, load_toml
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from sim.data.text import require
 from theory import InputError
-from theory.checked import Size, checked
-from theory.reading import PathLike, as_path, open_regular
+from theory.edge.checked import Size, checked
+from theory.edge.reading import PathLike, as_path, open_regular
 
 IntArray = npt.NDArray[np.int32]
 WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*|['’-][^\W_]+)*|\S")

@@ -14,8 +14,8 @@ from sim.data.base import Arrays, Dataset
 from sim.data.language import build_text_dataset
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
-from theory.arrays import IntArray
-from theory.checked import checked
+from theory.edge.arrays import IntArray
+from theory.edge.checked import checked
 from theory.labels.matrices import token_label_counts
 from theory.task.population import assemble, check_population
 

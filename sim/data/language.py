@@ -18,8 +18,8 @@ from sim.data.corpus import Corpus, IntArray, build_corpus
 from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
-from theory.checked import Between, Size, checked
-from theory.reading import PathLike, as_path, open_regular
+from theory.edge.checked import Between, Size, checked
+from theory.edge.reading import PathLike, as_path, open_regular
 
 END = "<end>"
 """The token after every document."""

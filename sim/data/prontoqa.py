@@ -22,8 +22,8 @@ from sim.data.text import PRONTOQA as KEYS
 from sim.data.text import lines_of
 from sim.seeds import numpy_stream
 from theory import InputError
-from theory.checked import Between, Size, checked
-from theory.reading import as_path
+from theory.edge.checked import Between, Size, checked
+from theory.edge.reading import as_path
 
 CONCEPTS = tuple(
     f"{stem}pus"

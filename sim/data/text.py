@@ -10,9 +10,9 @@ from typing import Any
 
 from sim.config.language import Unit
 from theory import InputError
-from theory.checked import checked
-from theory.errors import nearest, unknown_name
-from theory.reading import PathLike, as_path, open_regular
+from theory.edge.checked import checked
+from theory.edge.errors import nearest, unknown_name
+from theory.edge.reading import PathLike, as_path, open_regular
 
 Fields = Sequence[str]
 PRONTOQA = ("question", "query", "chain_of_thought", "answer")

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import torch
 
 from theory import InputError
-from theory.checked import Size, checked
-from theory.errors import check_memory
+from theory.edge.checked import Size, checked
+from theory.edge.errors import check_memory
 
 Route = Literal["default", "bf16-named"]
 ERROR_LIMIT = 8 * 2.0**-23

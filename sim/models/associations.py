@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from theory import InputError
-from theory.arrays import ArrayLike, Integer
-from theory.checked import Positive, Size, check_tokens, checked
-from theory.errors import check_memory
+from theory.edge.arrays import ArrayLike, Integer
+from theory.edge.checked import Positive, Size, check_tokens, checked
+from theory.edge.errors import check_memory
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sim.config.model import ModelConfig, ModelSection
 from sim.config.model_section import FanIn
 from sim.models.layers import Parameters
 from theory import InputError
-from theory.checked import checked
+from theory.edge.checked import checked
 
 SectionT = TypeVar("SectionT", bound=ModelSection)
 

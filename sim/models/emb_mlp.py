@@ -9,7 +9,7 @@ from sim.config.model import EmbMLPConfig
 from sim.config.model_section import Activation
 from sim.models.base import Model, TensorSpec, check_inputs, table_shape, tables
 from sim.models.layers import ACTIVATIONS, Parameters, look_up_sum
-from theory.checked import checked
+from theory.edge.checked import checked
 
 
 @checked

@@ -13,8 +13,8 @@ from sim.models.base import TensorSpec, model_of
 from sim.models.layers import Parameters
 from sim.seeds import torch_stream
 from theory import InputError, label_table, token_ratios
-from theory.checked import Size, checked
-from theory.errors import unknown_key
+from theory.edge.checked import Size, checked
+from theory.edge.errors import unknown_key
 
 
 def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:

@@ -26,7 +26,7 @@ from sim.models.base import (
     tables,
 )
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up, of_layer
-from theory.checked import checked
+from theory.edge.checked import checked
 
 
 def transformer(

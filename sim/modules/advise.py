@@ -16,9 +16,9 @@ from sim.data.text import require
 from sim.modules.roles import Role, epsilon_of, roles_of
 from sim.runs.files import finite
 from theory import InputError
-from theory.checked import Rate, checked
-from theory.display import Shown
-from theory.reading import as_path, load_json
+from theory.edge.checked import Rate, checked
+from theory.edge.display import Shown
+from theory.edge.reading import as_path, load_json
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from torch import nn
 from sim.modules.roles import Kind, Role, check_numbers, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
-from theory.checked import Between, Rate, checked
-from theory.display import Shown
+from theory.edge.checked import Between, Rate, checked
+from theory.edge.display import Shown
 
 Convention = Literal["paper", "vocab", "sibling"]
 

@@ -14,7 +14,7 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
 
 from theory import InputError
-from theory.checked import as_integer
+from theory.edge.checked import as_integer
 
 Kind = Literal["embedding", "matrix", "bias", "gain", "norm bias", "unknown"]
 _PREFERRED: tuple[Kind, ...] = get_args(Kind)

@@ -25,8 +25,8 @@ from sim.config.run import MemberConfig, make_member_config, make_run_config
 from sim.runs.files import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors, writing
 from sim.runs.manifest import Manifest
 from theory import InputError
-from theory.errors import in_file
-from theory.reading import as_path, is_file, is_folder, load_json
+from theory.edge.errors import in_file
+from theory.edge.reading import as_path, is_file, is_folder, load_json
 
 FORMAT_VERSION = 2
 CONFIG, STATISTICS = "config.json", "statistics.safetensors"

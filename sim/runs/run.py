@@ -19,10 +19,10 @@ from sim.runs.folder import STATISTICS, RunFolder, is_run_folder, read_config, r
 from sim.runs.folder import unfinished as refusal_of_unfinished
 from sim.runs.table import COLUMNS, LAST_HEADER, frame, last_rows, long_records, metric_records
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
-from theory.checked import checked
-from theory.display import html_table
+from theory.edge.checked import checked
+from theory.edge.display import html_table
+from theory.edge.reading import PathLike, as_path, is_folder, paths_of
 from theory.labels.matrices import matrix_of_counts
-from theory.reading import PathLike, as_path, is_folder, paths_of
 
 
 @dataclass(frozen=True, repr=False)

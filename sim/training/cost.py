@@ -20,7 +20,7 @@ from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, member_route
 from sim.training.members import groups_of_members
 from sim.training.trainer import Trainer
-from theory.checked import Size, checked
+from theory.edge.checked import Size, checked
 
 Remaining = tuple[MemberConfig, int]
 """A run and the epochs that it still needs."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from sim.config.run import Kernels
 from theory import InputError
-from theory.checked import Between, Size, checked, checked_fields
+from theory.edge.checked import Between, Size, checked, checked_fields
 
 
 @checked_fields

@@ -27,8 +27,8 @@ from sim.training.kernels import check_kernels
 from sim.training.members import check_frozen, check_size
 from sim.training.session import Report
 from theory import InputError
-from theory.checked import checked
-from theory.reading import PathLike, as_path, normalized, paths_of
+from theory.edge.checked import checked
+from theory.edge.reading import PathLike, as_path, normalized, paths_of
 
 _OTHERS_EVERY = 0.5
 """Seconds between looks at runs that other processes train."""

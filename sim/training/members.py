@@ -10,7 +10,7 @@ from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.models.base import model_of
 from theory import InputError
-from theory.errors import check_memory, unknown_name
+from theory.edge.errors import check_memory, unknown_name
 from theory.task.population import population_size
 
 _OWN: Any = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}

@@ -26,8 +26,8 @@ from sim.training.kernels import choose_kernels, route_for
 from sim.training.schedule import has_ended, next_mark
 from sim.training.trainer import Trainer
 from theory import InputError
-from theory.checked import checked
-from theory.reading import PathLike, paths_of
+from theory.edge.checked import checked
+from theory.edge.reading import PathLike, paths_of
 
 _LOG = logging.getLogger("anchorflow")
 

@@ -25,7 +25,7 @@ from sim.training.execution import check_device
 from sim.training.members import check_frozen, check_shared, check_size
 from sim.training.optimizer import Optimizer, by_member, clip_divisor
 from sim.training.schedule import learning_rate
-from theory.checked import checked
+from theory.edge.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
 """The generators of an epoch: their names in checkpoints, and their streams."""

@@ -107,7 +107,7 @@ def ran(arguments: Sequence[str]) -> Ending:
     err, case = io.StringIO(), " ".join(arguments)[:120]
     try:
         with (
-            patch("theory.errors.machine_memory", return_value=MEMORY),
+            patch("theory.edge.errors.machine_memory", return_value=MEMORY),
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(err),
             limited(6 * SECONDS),

@@ -87,7 +87,7 @@ def test_a_configuration_that_names_itself_is_refused(tmp_path: Path) -> None:
 def test_a_run_that_does_not_fit_into_memory_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: str, key: str, value: int
 ) -> None:
-    monkeypatch.setattr("theory.errors.machine_memory", lambda: 2**30)
+    monkeypatch.setattr("theory.edge.errors.machine_memory", lambda: 2**30)
     model = TINY["model"] | {"d_m": 512, "d_f": 2048, "d_k": 64}
     table = changed(TINY | {"model": model, "data": {"source": "draw"}}, (section, key), value)
     with pytest.raises(InputError, match=r"training needs about .* GiB of memory and this machine has 1 GiB"):

@@ -11,8 +11,8 @@ from scipy.sparse.linalg import LinearOperator
 
 import theory
 from tests.fuzz.calls import valid_calls
-from theory.checked import Between
-from theory.display import Shown
+from theory.edge.checked import Between
+from theory.edge.display import Shown
 
 LEFT_OUT = ("derivations", "find_derivation")
 """Symbols; tests/theory/derive/test_numbers.py evaluates them."""

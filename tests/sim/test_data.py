@@ -13,7 +13,7 @@ from sim import RunConfig, Trainer, build, build_dataset
 from sim.data.dataset import draw_population, shuffled_within_combinations
 from tests.sim.conftest import small, small_member
 from theory import InputError, Task, label_distribution, token_ratio
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 
 def test_the_emb_mlp_setting_is_enumerated() -> None:

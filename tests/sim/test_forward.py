@@ -12,7 +12,7 @@ from sim import MemberConfig, attention_pattern, build, emb_mlp, forward_cache, 
 from sim.models.transformer import transformer
 from tests.sim.conftest import small_member
 from theory import InputError, OneLayerParameters, one_layer_logits
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 Record = Callable[..., None]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from jaxtyping import jaxtyped
 
 from theory import InputError, Task, corpus_counts, cosine_matrix, label_distribution_embedding
-from theory.arrays import ArrayLike, Float64, Integer, Real
-from theory.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
-from theory.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
+from theory.edge.arrays import ArrayLike, Float64, Integer, Real
+from theory.edge.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
+from theory.edge.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
 
 AXES = st.lists(st.sampled_from(["n", "m", "2", "_"]), max_size=3)
 NAMED = st.tuples(AXES, st.sampled_from([(), ("...",), ("*rest",)]), AXES).map(
@@ -171,7 +171,7 @@ def test_a_list_that_is_too_long_is_refused_and_not_cut(items, monkeypatch):
     def function(items: Iterable[int]) -> Any:
         return items
 
-    monkeypatch.setattr("theory.checked.MOST_ITEMS", 2)
+    monkeypatch.setattr("theory.edge.checked.MOST_ITEMS", 2)
     with pytest.raises(InputError, match="too many items"):
         function(items)
     assert function(iter(range(2))) == [0, 1]
@@ -222,7 +222,7 @@ def test_limits_are_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         file.write_text(text.format("[" * (n + 1), "]" * (n + 1)))
         with pytest.raises(InputError, match=f"more than {DEEPEST}"):
             load(file)
-    monkeypatch.setattr("theory.reading.LARGEST_FILE", 10)
+    monkeypatch.setattr("theory.edge.reading.LARGEST_FILE", 10)
     file.write_text("a = 123456")
     assert load_toml(file) == {"a": 123456}
     file.write_text("a = 1234567")

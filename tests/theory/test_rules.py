@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import theory
 from tests.theory.any_rule import affine, label_formula, task_of, tasks
 from theory import Function, InputError, Population, Sum, Tabulated, Task
-from theory.arrays import IntArray
+from theory.edge.arrays import IntArray
 from theory.task.domain import Domain, Selection
 from theory.task.rule import RULES as KNOWN
 from theory.task.rule import Deterministic

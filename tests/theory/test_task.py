@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.theory.any_rule import tasks
 from theory import InputError, Lookup, Mapping, Shift, Sum, Task, Window
-from theory.checked import MOST_ITEMS
+from theory.edge.checked import MOST_ITEMS
 from theory.task.task import task_from_dict
 
 PAPER: dict[str, Any] = {

@@ -19,7 +19,7 @@ from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
 from theory import Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
-from theory.errors import IntegrationError
+from theory.edge.errors import IntegrationError
 from validate.cli import main
 from validate.commands import COMMANDS, claims
 from validate.commands.parsing import parse

@@ -14,7 +14,7 @@ import theory
 from sim import Corpus, build_corpus
 from tests.validate.conftest import Page, lines_of
 from theory import EmbMLPParameters, SampledValue, Task
-from theory.display import Shown
+from theory.edge.display import Shown
 from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
 from validate.judge.condition import Side
 from validate.prediction import TOKEN_HEADER

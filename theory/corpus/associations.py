@@ -30,12 +30,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Between, Positive, Size, checked
 from theory.corpus.counts import corpus_counts
 from theory.corpus.operators import LARGEST_MATRIX, as_matrix, bigram_operator, context_operator
 from theory.corpus.sequences import as_lists
-from theory.errors import check_memory
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Between, Positive, Size, checked
+from theory.edge.errors import check_memory
 
 
 @dataclass(frozen=True, eq=False)

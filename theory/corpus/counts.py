@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.checked import Size, check_tokens, checked
 from theory.corpus.sequences import NO_PAIRS, read_blocks
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
+from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.errors import InputError, check_memory
 
 _BLOCK = 2**21
 """The fewest tokens that are counted at once."""

@@ -27,12 +27,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from theory.arrays import ArrayLike, FloatArray, Integer
-from theory.checked import Size, check_tokens, checked
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
-from theory.display import Shown, spread
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import ArrayLike, FloatArray, Integer
+from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.display import Shown, spread
+from theory.edge.errors import InputError, check_memory
 from theory.labels.sampled import N_BLOCKS, SampledValue, jackknife
 from theory.shapes.cosines import off_diagonal
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from theory.arrays import FloatArray
 from theory.corpus.sequences import Block, Sequences, Tokens, read_blocks
+from theory.edge.arrays import FloatArray
 
 _TOKENS = 2**14
 """About how many tokens are counted at once."""

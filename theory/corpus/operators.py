@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Size, checked
 from theory.corpus.counts import CorpusCounts
 from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, check_repeatable, read_blocks
-from theory.errors import InputError
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Size, checked
+from theory.edge.errors import InputError
 
 LARGEST_MATRIX = 4096
 """The largest vocabulary for a dense matrix: 128 MiB."""

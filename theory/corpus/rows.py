@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.checked import check_tokens, checked
 from theory.corpus.counts import CorpusCounts
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer
+from theory.edge.checked import check_tokens, checked
+from theory.edge.errors import InputError, check_memory
 
 CountPredictor = Literal["bigram", "marginal", "tied", "readout"]
 """The predictors of ``corpus_geometry`` that need the counts alone."""

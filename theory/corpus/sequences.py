@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import AnyIntArray, FloatArray, Integer
-from theory.checked import Size, check_tokens, checked, refuse_masks
-from theory.errors import InputError
+from theory.edge.arrays import AnyIntArray, FloatArray, Integer
+from theory.edge.checked import Size, check_tokens, checked, refuse_masks
+from theory.edge.errors import InputError
 
 Tokens = AnyIntArray
 """Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""

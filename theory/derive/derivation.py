@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from theory.errors import InputError
+from theory.edge.errors import InputError
 
 if TYPE_CHECKING:
     import sympy as sp

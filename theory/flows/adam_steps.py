@@ -19,9 +19,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from theory.arrays import FloatArray
-from theory.checked import Between, Size, checked
-from theory.errors import InputError, IntegrationError
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, Size, checked
+from theory.edge.errors import InputError, IntegrationError
 from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation

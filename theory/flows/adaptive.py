@@ -19,9 +19,9 @@ from typing import Annotated
 
 import numpy as np
 
-from theory.arrays import ArrayLike, FloatArray, Real
-from theory.checked import Between, Size, checked
-from theory.errors import InputError, IntegrationError
+from theory.edge.arrays import ArrayLike, FloatArray, Real
+from theory.edge.checked import Between, Size, checked
+from theory.edge.errors import InputError, IntegrationError
 from theory.flows.adam_steps import ALL, MOST_STEPS, Matrix
 from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, BatchGradient, Batching, Softmax, warn_outside
 from theory.flows.gradient import loss_function

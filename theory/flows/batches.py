@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from theory.checked import Decay, Positive, Share, checked_fields
-from theory.errors import InputError
+from theory.edge.checked import Decay, Positive, Share, checked_fields
+from theory.edge.errors import InputError
 from theory.flows.gradient import population_field, token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Positive, Size, checked
-from theory.errors import InputError
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Positive, Size, checked
+from theory.edge.errors import InputError
 from theory.flows.ladder import blow_up_bound, coupled_flow
 from theory.flows.network import EmbMLPParameters
 from theory.integrate.solve import Solver

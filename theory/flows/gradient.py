@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from theory.arrays import FloatArray
-from theory.errors import InputError
+from theory.edge.arrays import FloatArray
+from theory.edge.errors import InputError
 from theory.flows.network import Activation, ActivationLike, EmbMLPParameters, as_activation
 from theory.integrate.solve import Field
 from theory.integrate.trajectory import Losses, Matrices

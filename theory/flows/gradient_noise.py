@@ -22,8 +22,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from theory.arrays import FloatArray, IntArray
-from theory.errors import InputError
+from theory.edge.arrays import FloatArray, IntArray
+from theory.edge.errors import InputError
 from theory.flows.network import Activation
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-from theory.arrays import ArrayLike, BoolArray, Float64, FloatArray, IntArray, Real
-from theory.checked import checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, BoolArray, Float64, FloatArray, IntArray, Real
+from theory.edge.checked import checked
+from theory.edge.errors import InputError
 from theory.labels.counts import CountPopulation
 
 _IN_SPAN = 1e-9

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import elliprf
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Decay, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.edge.checked import Decay, checked
+from theory.edge.errors import InputError
 from theory.flows.gradient import loss_function, population_field, token_gradient
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation, check_statistic
 from theory.integrate.solve import EXACT, STABILISED, Field, Solver, integrate

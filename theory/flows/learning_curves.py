@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from theory.arrays import Float64, FloatArray, Int64, IntArray
-from theory.checked import Between, Positive, Rate, Size, checked
-from theory.display import Shown
-from theory.errors import InputError
+from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
+from theory.edge.checked import Between, Positive, Rate, Size, checked
+from theory.edge.display import Shown
+from theory.edge.errors import InputError
 from theory.flows.batches import TIMES_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
 from theory.flows.gradient import scores, single_precision
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining

@@ -38,8 +38,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theory.arrays import FloatArray
-from theory.errors import IntegrationError
+from theory.edge.arrays import FloatArray
+from theory.edge.errors import IntegrationError
 from theory.flows.batches import AdamSettings, BatchGradient, Batching, SGDSettings
 from theory.flows.network import Activation, EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Rate, Size, checked, checked_fields
-from theory.display import Shown
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Rate, Size, checked, checked_fields
+from theory.edge.display import Shown
+from theory.edge.errors import InputError, check_memory
 from theory.integrate.trajectory import Matrices
 
 Function = Callable[[FloatArray], FloatArray]

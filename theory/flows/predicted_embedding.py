@@ -13,9 +13,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Between, Positive, Rate, Size, checked
-from theory.errors import InputError
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Between, Positive, Rate, Size, checked
+from theory.edge.errors import InputError
 from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
 from theory.flows.learning_curves import follow_training, recorded_steps, training_size
 from theory.flows.mean_training import MOST_GRADIENTS

@@ -16,9 +16,9 @@ from typing import cast
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Positive, Size, checked
-from theory.errors import IntegrationError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.edge.checked import Positive, Size, checked
+from theory.edge.errors import IntegrationError
 from theory.flows.escapes import check_modes, escape_threshold
 from theory.flows.ladder import (
     blow_up_bound,

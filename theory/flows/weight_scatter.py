@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from theory.flows.batches import Batching
 from theory.flows.gradient import hidden_blocks
 from theory.flows.network import Activation

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 _DAMPING = 2 / 13
 _STEPS_PER_RADIUS = 5

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import numpy as np
 from scipy.integrate import DOP853, RK45, OdeSolver
 
-from theory.arrays import FloatArray
-from theory.checked import Between, Size, checked_fields
-from theory.errors import IntegrationError
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, Size, checked_fields
+from theory.edge.errors import IntegrationError
 from theory.integrate.chebyshev import RKC
 from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory
 

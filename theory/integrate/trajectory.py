@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import Float64, FloatArray
-from theory.display import Shown, spread
-from theory.errors import InputError
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.display import Shown, spread
+from theory.edge.errors import InputError
 
 
 class Matrices(NamedTuple):

@@ -17,10 +17,10 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.checked import Size, checked
-from theory.display import Shown
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
+from theory.edge.checked import Size, checked
+from theory.edge.display import Shown
+from theory.edge.errors import InputError
 from theory.labels.matrices import check_sample
 from theory.task.domain import Selection, magnitude
 from theory.task.population import check_tables, population_size

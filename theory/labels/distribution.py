@@ -13,9 +13,9 @@ from typing import Literal, cast, overload
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.checked import check_tokens, checked
-from theory.errors import check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer
+from theory.edge.checked import check_tokens, checked
+from theory.edge.errors import check_memory
 from theory.task.domain import Selection
 from theory.task.measure import Array
 from theory.task.task import Mapping, Task

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.checked import Size, checked
-from theory.errors import InputError
+from theory.edge.checked import Size, checked
+from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution
 from theory.task.domain import Domain
 from theory.task.task import Mapping, Task

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.checked import Size, check_tokens, checked
-from theory.errors import check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
+from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.errors import check_memory
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task
 

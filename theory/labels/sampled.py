@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import Float64, FloatArray, Int64, IntArray
-from theory.checked import Between, Size, check_tokens, checked
-from theory.errors import InputError, TooManyEntriesError, check_memory
+from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
+from theory.edge.checked import Between, Size, check_tokens, checked
+from theory.edge.errors import InputError, TooManyEntriesError, check_memory
 from theory.labels.distribution import Role, label_distribution, token_ratio
 from theory.task.domain import Domain, Selection
 from theory.task.mapping import Mapping

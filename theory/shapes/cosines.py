@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Entries, Size, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.edge.checked import Entries, Size, checked
+from theory.edge.errors import InputError
 
 
 @checked

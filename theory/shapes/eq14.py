@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Positive, Size, check_tokens, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.edge.checked import Positive, Size, check_tokens, checked
+from theory.edge.errors import InputError
 from theory.shapes.cosines import unit_rows
 from theory.task.rules.additive import Sum
 from theory.task.task import Task

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Rate, Share, check_tokens, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.edge.checked import Rate, Share, check_tokens, checked
+from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.shapes.summand import Summand, total
 from theory.task.rules.additive import Additive

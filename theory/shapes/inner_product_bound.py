@@ -18,9 +18,9 @@ from typing import Annotated
 import numpy as np
 from scipy.special import erfc, gamma, ndtr, ndtri
 
-from theory.arrays import FloatArray
-from theory.checked import Between, Rate, Share, checked
-from theory.errors import InputError
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, Rate, Share, checked
+from theory.edge.errors import InputError
 from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
 from theory.shapes.summand import Summand
 from theory.task.task import Task

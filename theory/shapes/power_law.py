@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from theory.arrays import ArrayLike, Real
-from theory.checked import Share, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Real
+from theory.edge.checked import Share, checked
+from theory.edge.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 
 @dataclass(frozen=True)

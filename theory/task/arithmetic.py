@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.errors import InputError
+from theory.edge.errors import InputError
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 100

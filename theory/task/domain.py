@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.arrays import IntArray
-from theory.errors import InputError, TooManyEntriesError
+from theory.edge.arrays import IntArray
+from theory.edge.errors import InputError, TooManyEntriesError
 from theory.task.measure import Measure, total_of, uniform
 
 Combination = tuple[int, ...]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from theory.checked import checked
-from theory.errors import InputError
+from theory.edge.checked import checked
+from theory.edge.errors import InputError
 from theory.task.domain import Combination, Domain
 from theory.task.rule import Rule
 from theory.task.rules.function import as_rule

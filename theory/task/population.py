@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from theory.arrays import Bool, BoolArray, Int64, IntArray
-from theory.checked import check_tokens, checked
-from theory.display import Shown
-from theory.errors import InputError
+from theory.edge.arrays import Bool, BoolArray, Int64, IntArray
+from theory.edge.checked import check_tokens, checked
+from theory.edge.display import Shown
+from theory.edge.errors import InputError
 from theory.task.domain import magnitude
 from theory.task.task import Task
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.arrays import FloatArray, IntArray
+from theory.edge.arrays import FloatArray, IntArray
 from theory.task.domain import Domain, Selection
 from theory.task.measure import Measure
 

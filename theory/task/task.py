@@ -9,10 +9,10 @@ from typing import Any
 
 import tomli_w
 
-from theory.checked import checked
-from theory.display import html_table, ranges
-from theory.errors import InputError, in_file
-from theory.reading import PathLike, as_path, load_toml, parse_toml
+from theory.edge.checked import checked
+from theory.edge.display import html_table, ranges
+from theory.edge.errors import InputError, in_file
+from theory.edge.reading import PathLike, as_path, load_toml, parse_toml
 from theory.task.domain import Combination, Domain
 from theory.task.mapping import Mapping, distinct_integers
 from theory.task.rules.additive import Additive, Sum

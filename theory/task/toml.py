@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from theory.checked import MOST_ITEMS
-from theory.errors import InputError, unknown_key
+from theory.edge.checked import MOST_ITEMS
+from theory.edge.errors import InputError, unknown_key
 from theory.task.mapping import Mapping
 from theory.task.rule import RULES, Rule
 

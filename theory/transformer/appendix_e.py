@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from theory.arrays import Float64, FloatArray
-from theory.checked import Size, checked
+from theory.edge.arrays import Float64, FloatArray
+from theory.edge.checked import Size, checked
 from theory.transformer.cliff import check_window
 
 

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from scipy.special import erf, erfcinv
 
-from theory.checked import Between, Rate, Size, checked
-from theory.errors import InputError
+from theory.edge.checked import Between, Rate, Size, checked
+from theory.edge.errors import InputError
 
 Source = Literal["embedding", "position", "layer_norm"]
 Width = Annotated[int, Between(2, 1e16)]

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Share, Size, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.edge.checked import Share, Size, checked
+from theory.edge.errors import InputError
 
 
 @checked

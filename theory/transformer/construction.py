@@ -20,9 +20,9 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.checked import Between, Share, check_tokens, checked
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
+from theory.edge.checked import Between, Share, check_tokens, checked
+from theory.edge.errors import InputError, check_memory
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
 

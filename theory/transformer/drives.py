@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.checked import Size, checked
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
+from theory.edge.checked import Size, checked
 from theory.labels.distribution import marginal_distribution, token_ratio
 from theory.labels.matrices import check_square
 from theory.task.domain import Selection

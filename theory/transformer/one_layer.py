@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from theory.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
-from theory.checked import Rate, Size, check_tokens, checked, checked_fields
-from theory.errors import InputError, check_memory
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
+from theory.edge.checked import Rate, Size, check_tokens, checked, checked_fields
+from theory.edge.errors import InputError, check_memory
 from theory.flows.network import TANH, ActivationLike, as_activation
 
 _SHAPES = {"W_emb": "dd", "W_Q": "dk", "W_K": "dk", "W_V": "dk", "W_O": "kd", "W_f1": "df", "W_f2": "fd"}

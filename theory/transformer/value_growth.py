@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from theory.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.checked import Size, check_tokens, checked
-from theory.errors import InputError
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
+from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.errors import InputError
 from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import label_table, token_ratios
 from theory.shapes.cosines import cosine_matrix

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 import sim
 from theory import InputError
-from theory.errors import nearest
-from theory.reading import as_path
+from theory.edge.errors import nearest
+from theory.edge.reading import as_path
 
 _KINDS = {int: ("INT", "an integer"), float: ("FLOAT", "a number"), Path: ("PATH", "a path")}
 """How the help shows a type, and how a message names it."""

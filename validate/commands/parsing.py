@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from theory import InputError
-from theory.errors import nearest, unknown_name
+from theory.edge.errors import nearest, unknown_name
 from validate.commands import COMMANDS, OPTIONS, commands_of
 from validate.commands.options import CommandOptions, Option, members, options_of, union
 from validate.terminal.streams import WIDEST_TEXT, terminal_width

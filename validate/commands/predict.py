@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import sim
 import theory
 from theory import InputError
-from theory.errors import renamed
+from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, tell
 

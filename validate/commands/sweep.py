@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from sim.config.run import Kernels
 from theory import InputError
-from theory.errors import unknown_name
-from theory.reading import is_folder
+from theory.edge.errors import unknown_name
+from theory.edge.reading import is_folder
 from validate import sweeps
 from validate.commands.options import CommandOptions, EngineOptions, Positional
 from validate.terminal.tables import print_json, print_table, say

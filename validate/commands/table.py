@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from theory import InputError
-from theory.reading import as_path
+from theory.edge.reading import as_path
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table
 

@@ -18,8 +18,8 @@ from sim.config.presets import experiment_for, load_preset, merge, over_preset, 
 from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
 from theory import InputError
-from theory.errors import unknown_key
-from theory.reading import is_folder
+from theory.edge.errors import unknown_key
+from theory.edge.reading import is_folder
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
 from validate.terminal.tables import print_json, print_table
 

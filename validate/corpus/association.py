@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
-from theory.arrays import FloatArray
-from theory.display import Shown, text_table
+from theory.edge.arrays import FloatArray
+from theory.edge.display import Shown, text_table
 from validate.judge.agreement import correlation
 from validate.judge.stats import UNDEFINED, Estimate, Record
 from validate.observe.language import cosines_of_gram

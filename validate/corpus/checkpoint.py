@@ -14,9 +14,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from theory import InputError
-from theory.checked import checked
-from theory.errors import unknown_name
-from theory.reading import as_path, load_json, open_regular
+from theory.edge.checked import checked
+from theory.edge.errors import unknown_name
+from theory.edge.reading import as_path, load_json, open_regular
 
 EMBEDDINGS = (
     *("wte.weight", "transformer.wte.weight", "model.embed_tokens.weight", "gpt_neox.embed_in.weight"),

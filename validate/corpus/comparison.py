@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from theory.reading import PathLike
+from theory.edge.reading import PathLike
 from validate.figures.paper.registry import FIGURES
 from validate.figures.runs import LARGEST
 from validate.judge.given import judge_language

@@ -22,11 +22,11 @@ from theory import (
     off_diagonal,
     top_singular,
 )
-from theory.arrays import FloatArray
-from theory.checked import Size, checked
 from theory.corpus.geometry import CorpusPredictor
-from theory.display import Shown
-from theory.reading import PathLike
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Size, checked
+from theory.edge.display import Shown
+from theory.edge.reading import PathLike
 from validate.judge.stats import COSINE
 from validate.observe.observations import UNDEFINED
 from validate.terminal.progress import track

@@ -16,10 +16,10 @@ from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
 from sim.runs.table import csv_text, write_table
 from theory import InputError, Task, corpus_gram, label_distribution
-from theory.arrays import FloatArray
-from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
-from theory.reading import as_path
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, Size, checked
+from theory.edge.reading import as_path
 from validate.corpus.association import associate_rows
 from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.observe import effective_rank

@@ -13,9 +13,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from theory import InputError, corpus_gram
-from theory.arrays import FloatArray
-from theory.checked import Between, Size, checked
 from theory.corpus.rows import CountPredictor
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Between, Size, checked
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_controls, token_sets

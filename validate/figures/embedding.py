@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from theory import InputError, PrincipalComponents, Task, label_distribution
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import Group, Points, seeds_text

@@ -11,7 +11,7 @@ import numpy as np
 from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError, Task
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.judge.condition import SMALL
 from validate.judge.groups import Setting, group_runs
 from validate.observe import Observations

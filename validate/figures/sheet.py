@@ -16,7 +16,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder, file_name
-from theory.reading import PathLike, as_path
+from theory.edge.reading import PathLike, as_path
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import BasePanel, marks_text
 from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled

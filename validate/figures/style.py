@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
-from theory.errors import unknown_name
+from theory.edge.errors import unknown_name
 
 _STYLE = rc_params_from_file(Path(__file__).with_name("anchorflow.mplstyle"), use_default_template=False)
 styled = rc_context(_STYLE)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import InputError
-from theory.arrays import FloatArray
-from theory.checked import Entries, checked
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import Entries, checked
 from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}

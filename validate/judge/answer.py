@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from theory import Task, off_diagonal
-from theory.checked import checked
-from theory.display import html_table, ranges
+from theory.edge.checked import checked
+from theory.edge.display import html_table, ranges
 from validate.judge.agreement import CONSTANT
 from validate.judge.condition import LARGE, SMALL
 from validate.judge.given import among

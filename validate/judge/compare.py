@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from sim.runs.table import frame
 from theory import InputError
-from theory.arrays import FloatArray
-from theory.checked import check_tokens, checked
-from theory.display import html_table
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import check_tokens, checked
+from theory.edge.display import html_table
 from validate.judge.agreement import MEASURES, measures
 from validate.judge.answer import Answer, answers
 from validate.judge.groups import Setting, as_settings

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from theory.display import Shown
+from theory.edge.display import Shown
 from validate.judge.stats import ANY, LEVEL
 from validate.observe import Observations
 from validate.observe.bounds import Value

@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from theory.labels.counts import TRAINING
 from validate.judge.agreement import agreement, slope
 from validate.judge.groups import Setting

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from theory import InputError
-from theory.checked import checked
+from theory.edge.checked import checked
 from validate.judge.condition import Claim, Needs, Sample
 from validate.judge.evidence import Evidence
 from validate.judge.groups import Setting

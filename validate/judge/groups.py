@@ -21,10 +21,10 @@ from sim.runs.folder import is_run_folder
 from sim.runs.manifest import digest
 from sim.runs.provenance import model_file
 from theory import InputError, Task
-from theory.arrays import FloatArray
-from theory.checked import checked
-from theory.display import Shown
-from theory.reading import normalized
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import checked
+from theory.edge.display import Shown
+from theory.edge.reading import normalized
 from validate.observe import Observations, Source, find_observations
 from validate.observe.times import early_epoch
 

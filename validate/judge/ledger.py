@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from theory import InputError
-from theory.checked import checked
-from theory.errors import unknown_key, unknown_name
+from theory.edge.checked import checked
+from theory.edge.errors import unknown_key, unknown_name
 from validate.judge.condition import (
     BY_LABEL,
     GROUPS,

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from sim.runs.files import finite
-from theory.display import Shown
+from theory.edge.display import Shown
 from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Sample, Setup
 from validate.judge.stats import LEVEL, NO_PRIOR, Estimate, Mean, Prior, Proportion, spread
 from validate.observe.bounds import Bound, Value, ends, side, step_of

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import Task, off_diagonal
-from theory.checked import checked
+from theory.edge.checked import checked
 from validate.judge.agreement import agreement, slope
 from validate.judge.groups import Setting
 from validate.judge.measures.geometry import cosine_pairs

@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from sim.runs.files import finite
-from theory.arrays import ArrayLike, FloatArray, Real
-from theory.checked import Entries, checked
+from theory.edge.arrays import ArrayLike, FloatArray, Real
+from theory.edge.checked import Entries, checked
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
 LEVEL = 0.05

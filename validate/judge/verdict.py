@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from theory.checked import checked
-from theory.display import Shown
+from theory.edge.checked import checked
+from theory.edge.display import Shown
 from validate.judge.condition import SETTINGS, Claim, Condition, Needs
 from validate.judge.outcome import OUTCOMES, Find, MissingRunsError, Outcome
 from validate.judge.stats import LEVEL, NO_PRIOR, fit_prior, holm

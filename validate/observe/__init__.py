@@ -5,7 +5,7 @@ Names are loaded at first use: only computations from snapshots need torch.
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from validate.observe.find import RUNS as RUNS

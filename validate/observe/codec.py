@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 Stored = dict[str, npt.NDArray[Any]]
 PACKED = (

@@ -14,9 +14,9 @@ from sim.config.language import LanguageTask
 from sim.runs.folder import RunFolder, is_run_folder, runs_inside
 from sim.runs.run import Run
 from theory import cosine_matrix, frozen_direction
-from theory.arrays import ArrayLike, FloatArray, Integer
-from theory.checked import check_tokens, checked
-from theory.reading import PathLike, as_path, is_folder, normalized
+from theory.edge.arrays import ArrayLike, FloatArray, Integer
+from theory.edge.checked import check_tokens, checked
+from theory.edge.reading import PathLike, as_path, is_folder, normalized
 from validate.observe.observations import KEPT_SUFFIX, LazyArrays, NoRunsError, Observations
 from validate.observe.store import KEPT, kept_files, read_kept
 

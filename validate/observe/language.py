@@ -12,9 +12,9 @@ from sim.data.language import END
 from sim.runs.run import Run
 from sim.seeds import numpy_stream
 from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
-from theory.arrays import FloatArray, IntArray
 from theory.corpus.rows import CountPredictor
 from theory.corpus.sequences import nearest_in_ratio
+from theory.edge.arrays import FloatArray, IntArray
 
 SHOWN = 40
 """The most frequent words of each corpus, whose cosines are observed one by one."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import entr, softmax
 
 from theory import Task, principal_components
-from theory.arrays import FloatArray, IntArray
+from theory.edge.arrays import FloatArray, IntArray
 from validate.observe.observations import tokens_of
 
 COMPONENTS = 3

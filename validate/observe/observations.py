@@ -14,8 +14,8 @@ from sim.config.run import MemberConfig
 from sim.runs.provenance import share_of_seconds
 from sim.runs.table import LAST_HEADER, last_rows
 from theory import InputError, Task
-from theory.arrays import FloatArray
-from theory.display import Shown
+from theory.edge.arrays import FloatArray
+from theory.edge.display import Shown
 
 UNDEFINED = "–"
 """The text in tables for an undefined number."""

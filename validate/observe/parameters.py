@@ -17,7 +17,7 @@ from sim.models.base import Model, model_of
 from sim.models.initial import tensor_specs
 from sim.seeds import numpy_stream
 from theory import Task
-from theory.arrays import FloatArray, IntArray
+from theory.edge.arrays import FloatArray, IntArray
 from theory.task.domain import Selection
 from theory.task.population import assemble, draw_tables, labels_of
 from validate.observe import observables

@@ -13,7 +13,7 @@ from sim.runs.files import DamagedError, read_regular, read_tensors, write_json,
 from sim.runs.manifest import Manifest, digest
 from sim.runs.run import Run
 from theory import InputError
-from theory.reading import PathLike, as_path, normalized
+from theory.edge.reading import PathLike, as_path, normalized
 from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
 from validate.observe.observations import KEPT_SUFFIX, LazyArrays, Observations
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sim.training.schedule import HALF as HALF
 from sim.training.schedule import HELD_OUT
 from theory import InputError
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.observe.bounds import Bound, Value, between, ends
 from validate.observe.observations import NotObservedError, Observations

@@ -22,7 +22,7 @@ from theory import (
     marginal_distribution,
     token_ratio,
 )
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.observe import NotObservedError, Observations
 from validate.observe.observations import places
 from validate.observe.times import time_at

@@ -24,8 +24,8 @@ from theory import (
     sample_labels,
     token_ratio,
 )
-from theory.arrays import FloatArray
-from theory.errors import shown
+from theory.edge.arrays import FloatArray
+from theory.edge.errors import shown
 from validate.observe.observations import UNDEFINED
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, groups_of, task_cosines
 

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
-from theory.checked import checked
-from theory.reading import PathLike, as_path
+from theory.edge.checked import checked
+from theory.edge.reading import PathLike, as_path
 from validate.figures.runs import span
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge import presentation

@@ -10,7 +10,7 @@ from typing import Any
 
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
-from theory.reading import PathLike, as_path
+from theory.edge.reading import PathLike, as_path
 from validate.figures.runs import shown_epochs
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge.agreement import MEASURES

@@ -12,8 +12,8 @@ from torch import nn
 from sim.modules.roles import check_numbers, roles_of
 from sim.runs.files import finite
 from theory import InputError
-from theory.checked import Rate, checked
-from theory.display import Shown, html_table
+from theory.edge.checked import Rate, checked
+from theory.edge.display import Shown, html_table
 from validate.observe.observations import UNDEFINED
 from validate.scales.escapes import (
     Escape,

@@ -5,7 +5,7 @@ Names are loaded at first use: a study's runs and its progress can be read witho
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from validate.studies.keeping import MemberState as MemberState

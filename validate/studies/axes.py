@@ -12,8 +12,8 @@ from sim.config.presets import over_preset
 from sim.config.run import DataConfig, TrainingConfig
 from sim.config.task_files import task_table
 from theory import InputError
-from theory.checked import as_integer
-from theory.errors import unknown_name
+from theory.edge.checked import as_integer
+from theory.edge.errors import unknown_name
 from theory.task.toml import TASK_KEYS, task_arguments, tokens_of
 
 Overrides = dict[str, Any]

@@ -16,9 +16,9 @@ from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text, share_of_seconds
 from sim.runs.run import Run
 from theory import InputError
-from theory.display import Shown
-from theory.errors import unknown_name
-from theory.reading import PathLike, as_path
+from theory.edge.display import Shown
+from theory.edge.errors import unknown_name
+from theory.edge.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_kept
 from validate.studies.study import Study, StudyMember, members_of

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from sim.config.presets import load_preset, over_preset, with_source
 from sim.config.run import MemberConfig, RunConfig, make_run_config
 from theory import InputError
-from theory.checked import checked
-from theory.display import Shown
-from theory.errors import in_file, unknown_name
-from theory.reading import as_path, load_toml
+from theory.edge.checked import checked
+from theory.edge.display import Shown
+from theory.edge.errors import in_file, unknown_name
+from theory.edge.reading import as_path, load_toml
 from theory.task.toml import TASK_KEYS
 from validate.observe import RUNS
 from validate.studies.axes import variants_of

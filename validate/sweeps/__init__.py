@@ -5,7 +5,7 @@ Names are loaded at first use: the command's help can be shown without torch.
 
 from typing import TYPE_CHECKING
 
-from theory.lazy import lazy_names
+from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sim.runs.table import write_table as write_table

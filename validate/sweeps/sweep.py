@@ -18,8 +18,8 @@ from sim.runs.table import axes_of, long_records, settings_of, table_content
 from sim.training.cost import Remaining, steps_of_runs
 from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
-from theory.checked import checked
-from theory.reading import PathLike, as_path
+from theory.edge.checked import checked
+from theory.edge.reading import PathLike, as_path
 from validate.studies import load_study
 from validate.studies.keeping import State, run_state
 from validate.terminal.progress import training_progress

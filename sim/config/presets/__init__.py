@@ -10,9 +10,9 @@ from typing import Any
 from sim.config.model import kind_of
 from sim.config.run import SECTIONS, TrainingConfig, steps_in_epoch
 from theory import Task
-from theory.checked import checked
-from theory.errors import unknown_name
-from theory.reading import load_toml
+from theory.edge.checked import checked
+from theory.edge.errors import unknown_name
+from theory.edge.reading import load_toml
 from theory.task.population import population_size
 
 FOLDER = Path(__file__).resolve().parent

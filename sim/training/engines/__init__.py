@@ -24,7 +24,7 @@ from sim.training.members import groups_of_members
 from sim.training.schedule import has_ended
 from sim.training.session import Progress, Report
 from theory import InputError
-from theory.errors import unknown_name
+from theory.edge.errors import unknown_name
 
 ENGINES = {
     "local": "sim.training.engines.local:train_jobs",

@@ -22,7 +22,7 @@ from sim.training.engines.local import signals_blocked, train_sent_job
 from sim.training.execution import Execution
 from sim.training.session import Report
 from theory import InputError
-from theory.errors import unknown_key
+from theory.edge.errors import unknown_key
 
 _EVERY = 0.2  # Seconds.
 _stopped: set[str] = set()

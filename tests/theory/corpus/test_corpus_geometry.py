@@ -11,8 +11,8 @@ import pytest
 
 import theory
 from theory import corpus_geometry, cosine_matrix, off_diagonal
-from theory.arrays import FloatArray
 from theory.corpus.geometry import PREDICTORS, CorpusPredictor
+from theory.edge.arrays import FloatArray
 
 V = 12
 TRANSITIONS = np.random.default_rng(0).dirichlet(np.full(V, 0.4), size=V)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.arrays import IntArray
-from theory.checked import as_integer
-from theory.errors import InputError
+from theory.edge.arrays import IntArray
+from theory.edge.checked import as_integer
+from theory.edge.errors import InputError
 from theory.task.domain import Domain, Selection
 from theory.task.measure import Measure, uniform
 from theory.task.rule import Deterministic

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.arrays import IntArray
-from theory.errors import InputError
+from theory.edge.arrays import IntArray
+from theory.edge.errors import InputError
 from theory.task.arithmetic import ANCHOR, FUNCTIONS, parse, value_of
 from theory.task.domain import MAX_ENTRIES, Domain, Selection
 from theory.task.measure import Measure

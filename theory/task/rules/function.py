@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.arrays import IntArray
-from theory.checked import checked, scalar
-from theory.errors import InputError, TooManyEntriesError
+from theory.edge.arrays import IntArray
+from theory.edge.checked import checked, scalar
+from theory.edge.errors import InputError, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.rule import Deterministic, Rule
 

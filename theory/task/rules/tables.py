@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.arrays import FloatArray, IntArray
-from theory.checked import checked_fields
-from theory.errors import InputError
+from theory.edge.arrays import FloatArray, IntArray
+from theory.edge.checked import checked_fields
+from theory.edge.errors import InputError
 from theory.task.domain import Domain, Selection
 from theory.task.measure import ONE, Measure, uniform
 from theory.task.rule import Rule

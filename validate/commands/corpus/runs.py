@@ -15,7 +15,7 @@ from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import make_run_config
 from theory import InputError
-from theory.errors import renamed
+from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
 from validate.terminal.tables import print_json, print_table, say, tell

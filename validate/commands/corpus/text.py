@@ -12,7 +12,7 @@ import validate
 from sim.config.language import Unit
 from sim.data.text import fields_of
 from theory import InputError
-from theory.reading import as_path, is_file
+from theory.edge.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, say, tell
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.figures.panels.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, seeds_text
 from validate.figures.style import LEVEL, Look
 from validate.judge.stats import ANY, band

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.figures.style import new_axes, styled
 from validate.judge.stats import ANY, number, over_seeds
 

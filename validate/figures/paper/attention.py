@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import predict_value_growth
-from theory.display import spread
+from theory.edge.display import spread
 from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, runs
 from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, seeds_text

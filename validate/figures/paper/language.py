@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from theory import off_diagonal
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.figures import runs
 from validate.figures.embedding import BAR
 from validate.figures.learning import accuracy_curves

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from theory import InputError
-from theory.checked import checked
+from theory.edge.checked import checked
 from validate.figures.sheet import Sheet
 from validate.judge.condition import LARGE, NORMED, SMALL
 from validate.observe import NoRunsError, Observations, kept

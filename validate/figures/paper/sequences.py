@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
 from theory import InputError, Lookup, Mapping, Task, Window, draw_tables, label_distribution, labels_of
-from theory.arrays import IntArray
+from theory.edge.arrays import IntArray
 from theory.task.population import assemble
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, group_runs
 from validate.figures.panels.panel import BasePanel, seeds_text

@@ -9,7 +9,7 @@ from inspect import Parameter, isfunction, signature, unwrap
 from pkgutil import iter_modules
 from typing import Any
 
-from theory.errors import unknown_name
+from theory.edge.errors import unknown_name
 
 KINDS = ("run", "seed", "runs", "draw")
 """The kinds of measure, by the name of the first parameter: of a run, of a seed's runs by cell, of the runs

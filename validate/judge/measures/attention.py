@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from theory import Task, predict_value_growth
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures.geometry import When
 from validate.observe import Observations

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 import theory
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from theory.flows.gradient import population_field
 from validate.judge.agreement import scrambled
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from theory import Task, eq14_embedding, off_diagonal, principal_components
-from theory.arrays import FloatArray
-from theory.errors import unknown_name
+from theory.edge.arrays import FloatArray
+from theory.edge.errors import unknown_name
 from validate.judge.agreement import pearson, spearman
 from validate.judge.condition import LARGE, SMALL, Seed
 from validate.observe import Observations

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from theory import token_ratio
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.judge.agreement import spearman
 from validate.judge.condition import LARGE, SMALL, Seed

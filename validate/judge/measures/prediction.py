@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 from validate.judge.agreement import measures, pearson, r_squared
 from validate.judge.condition import SMALL, Seed
 from validate.judge.measures.geometry import (

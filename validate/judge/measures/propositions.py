@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 import theory
-from theory.arrays import FloatArray
+from theory.edge.arrays import FloatArray
 
 SCALES = (1e-4, 3e-4, 1e-3)
 """Factors on embeddings, queries and keys: at the largest, second-order terms are one in a hundred."""

@@ -22,8 +22,8 @@ from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, cast
 import numpy as np
 import numpy.typing as npt
 
-from theory.arrays import AbstractArray
-from theory.errors import InputError
+from theory.edge.arrays import AbstractArray
+from theory.edge.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from theory.errors import InputError
+from theory.edge.errors import InputError
 
 PathLike = str | os.PathLike[str]
 

@@ -1,0 +1,1 @@
+"""Where a user meets the mathematics: array types, checked arguments, refusals, files read, tables shown."""
