@@ -28,7 +28,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy docs/*.py docs/theory docs/extending docs/gallery
+	$(BIN)/mypy docs/*.py docs/theory docs/results docs/extending docs/gallery
 
 docs: $(VENV)/.docs docs/node_modules
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

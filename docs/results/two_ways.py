@@ -1,0 +1,116 @@
+"""Two ways to learn the sums: the table of two_ways.md, and with a file's name its figure.
+
+python docs/results/two_ways.py [two_ways.png]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from theory.edge.display import text_table
+from validate.figures.style import PALETTE, styled
+from validate.judge.measures.learning import matched_test_accuracy
+from validate.observe import Observations, kept
+
+EARLY, LAST = 10, 200
+
+
+def runs_at(init_rate: float) -> list[Observations]:
+    """Return seeds 0 to 5 of the printed setting, up to epoch 200."""
+    runs = [run for name in ("printed", "printed-seeds") for run in kept(name)]
+    return [run.until(LAST) for run in runs if run.config.init_rate == init_rate]
+
+
+def on_key(run: Observations, epoch: int) -> float:
+    """Return the last position's attention on the key in the second layer, a mean over sums and places."""
+    return float(run.at("key_attention", epoch).mean())
+
+
+def on_anchors(run: Observations, epoch: int) -> float:
+    """Return the same attention on the two anchors, which follow the key; over sums and tables."""
+    rows = run.at("last_attention", epoch)
+    return float(np.mean([row[place + 1 : place + 3].sum() for place, row in enumerate(rows)]))
+
+
+def half_learned(run: Observations) -> tuple[float, float]:
+    """Return the first epoch with half of the training sums right, and how far attention 1 averages then.
+
+    The second number is the share of the first attention's entries within 0.1 of 1/i, at the snapshot
+    nearest to that epoch.
+    """
+    half = next(line["epoch"] for line in run.metrics if line["accuracy"]["rsn_train"] >= 0.5)
+    near = min(run.epochs, key=lambda epoch: abs(epoch - half))
+    return half, float(run.at("lemma1_share", near)[0])
+
+
+def value_direction(run: Observations, epoch: int) -> tuple[float, float]:
+    """Return what the first layer's W_V reads most.
+
+    Its top direction's mean cosine with the reasoning anchors, and |r| of its cosine with the key's number.
+    """
+    anchors, keys = np.split(run.at("wv_direction", epoch), [len(run.task.anchors)])
+    reasoning = [run.task.anchors.index(anchor) for anchor in run.task.reasoning_anchors]
+    numbers = np.corrcoef(keys, np.arange(len(keys)))[0, 1]
+    return float(anchors[reasoning].mean()), float(abs(numbers))
+
+
+def row(run: Observations) -> list[str]:
+    """Return a seed's row of the table."""
+    last = run.metrics[-1]["accuracy"]
+    half, averages = half_learned(run)
+    reads_anchors, reads_numbers = value_direction(run, LAST)
+    shown = [
+        f"{on_key(run, EARLY):.2f}",
+        f"{on_anchors(run, LAST):.2f}",
+        f"{run.at('effective_rank/0.W_Q', EARLY):.0f}",
+        f"{half:.0f}",
+        f"{matched_test_accuracy(run):.3f}",
+        f"{averages:.2f}",
+        f"{reads_anchors:.2f}",
+        f"{reads_numbers:.2f}",
+    ]
+    return [f"{run.config.init_rate:g}", str(run.config.seed), *shown, f"{last['mem']:.2f}"]
+
+
+HEADER = (
+    *("γ", "seed", f"on the key, epoch {EARLY}", f"on the anchors, {LAST}", "rank of W_Q 1", "half at epoch"),
+    *("held-out then", "averages then", "W_V: anchors", "W_V: numbers", f"table, {LAST}"),
+)
+LATER: dict[float, tuple[Callable[[Observations], bool], str, str]] = {
+    0.3: (lambda run: run.metrics[-1]["accuracy"]["mem"] < 0.1, "table not begun at 200", "table begun"),
+    0.8: (
+        lambda run: matched_test_accuracy(run) < 0.3,
+        "under 0.3 of the held-out sums\nwhen half of the sums are right",
+        "over 0.3",
+    ),
+}
+"""At each γ what a seed does later, and the names of those that do and do not."""
+
+
+@styled
+def draw() -> Figure:
+    """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
+    figure = Figure(figsize=(6.75, 2.6), layout="constrained")
+    for axes, (rate, (does, yes, no)) in zip(figure.subplots(1, 2, sharey=True), LATER.items(), strict=True):
+        for run in runs_at(rate):
+            found = does(run)
+            values = [on_key(run, epoch) for epoch in run.epochs]
+            axes.plot(run.epochs, values, color=PALETTE[found], linestyle="-" if found else "--")
+        for found, name in ((1, yes), (0, no)):
+            axes.plot([], [], color=PALETTE[found], linestyle="-" if found else "--", label=name)
+        axes.axvline(EARLY, color="0.8", linewidth=0.8)
+        axes.set(title=f"γ = {rate:g}", xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
+        axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
+        axes.legend(fontsize="small", loc="upper left")
+    figure.axes[0].set_ylabel("attention on the key")
+    return figure
+
+
+if __name__ == "__main__":
+    print(text_table(HEADER, (row(run) for rate in LATER for run in runs_at(rate))))
+    if len(sys.argv) > 1:
+        draw().savefig(sys.argv[1], dpi=200)
