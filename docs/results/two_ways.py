@@ -100,8 +100,8 @@ def draw() -> Figure:
             found = does(run)
             values = [on_key(run, epoch) for epoch in run.epochs]
             axes.plot(run.epochs, values, color=PALETTE[found], linestyle="-" if found else "--")
-        for found, name in ((1, yes), (0, no)):
-            axes.plot([], [], color=PALETTE[found], linestyle="-" if found else "--", label=name)
+        for does_it, name in ((True, yes), (False, no)):
+            axes.plot([], [], color=PALETTE[does_it], linestyle="-" if does_it else "--", label=name)
         axes.axvline(EARLY, color="0.8", linewidth=0.8)
         axes.set(title=f"γ = {rate:g}", xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
         axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
