@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from theory.labels.distribution import label_distribution as label_distribution
     from theory.labels.distribution import marginal_distribution as marginal_distribution
     from theory.labels.distribution import token_ratio as token_ratio
+    from theory.labels.entropies import LabelEntropies as LabelEntropies
+    from theory.labels.entropies import label_entropies as label_entropies
     from theory.labels.finite_sample import FiniteSample as FiniteSample
     from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
     from theory.labels.matrices import cooccurrence_matrix as cooccurrence_matrix

@@ -32,7 +32,15 @@ PAIRS = theory.corpus_counts(CORPUS, 4)
 RESULTS = frozenset(
     [
         *("Associations", "Construction", "CorpusCounts", "CorpusGeometry", "CountPopulation", "Derivation"),
-        *("Exponent", "FiniteSample", "GaussianShape", "InnerProductBound", "InputError", "IntegrationError"),
+        *(
+            "Exponent",
+            "FiniteSample",
+            "GaussianShape",
+            "InnerProductBound",
+            "InputError",
+            "IntegrationError",
+            "LabelEntropies",
+        ),
         *("LabelMoments", "LearningCurves", "NormalDistance", "OneModeAnswers", "OutsideValidityWarning"),
         *("Population", "PredictedEmbedding", "PrincipalComponents", "PrintedConditions"),
         *("SampledDistribution", "SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
@@ -45,7 +53,15 @@ VALUES: dict[str, Any] = {
     # Tasks and labels.
     **{"task": TASK, "token": 4, "tokens": [4, 5, 6], "held_out": False, "role": "any", "exact": False},
     **{"anchor": 4, "other": 5, "anchors": [4, 5], "learning_rate": 1.0, "max_lost_mass": 0.01, "rng": RNG},
-    **{"n_sequences": 2000, "n_samples": 50, "init_rate": 0.8, "confidence": 0.99, "low": 20, "high": 30},
+    **{
+        "n_sequences": 2000,
+        "n_samples": 50,
+        "n_tables": 3,
+        "init_rate": 0.8,
+        "confidence": 0.99,
+        "low": 20,
+        "high": 30,
+    },
     **{"sequences": SEQUENCES, "labels": LABELS, "vocab_size": D, "tables": TABLES, "rule": Sum()},
     **{"name": "sum", "text": "key + g(a1)", "table": {4: 1, 5: 2}, "width": 12.0, "bounds": (0.1, 1e5)},
     **{"function": lambda key, anchors: key + anchors[0], "keys": [20, 21, 22], "n_anchors": 2, "length": 5},
