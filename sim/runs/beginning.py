@@ -15,7 +15,7 @@ from sim.config.run import MemberConfig
 from sim.config.section import differences
 from sim.data.language import digest_of
 from sim.runs.files import entries, is_leftover, json_text, writing
-from sim.runs.folder import CONFIG, FORMAT_VERSION, RunFolder, is_run_folder, read_config
+from sim.runs.folder import CONFIG, FORMAT_VERSION, METRICS, RunFolder, is_run_folder, read_config
 from sim.runs.manifest import Manifest
 from theory import InputError
 
@@ -34,7 +34,9 @@ def open_folder(
             shutil.rmtree(left, ignore_errors=True)
         for file in filter(is_leftover, entries(path)):
             file.unlink()
-        if not exists:
+        if exists:
+            RunFolder(path).mend(METRICS)
+        else:
             new.mkdir(parents=True)
             config = {"format_version": FORMAT_VERSION, **member.model_dump(mode="json")}
             Manifest(new).write(CONFIG, json_text(config))

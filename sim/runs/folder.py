@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
@@ -29,10 +29,10 @@ from theory.edge.errors import in_file
 from theory.edge.reading import as_path, is_file, is_folder, load_json
 
 FORMAT_VERSION = 2
-CONFIG, STATISTICS = "config.json", "statistics.safetensors"
+CONFIG, METRICS, STATISTICS = "config.json", "metrics.jsonl", "statistics.safetensors"
 PLAN = "planned.json"
 """In a folder of runs: the configurations that were to be trained into it."""
-_IDENTITY = (CONFIG, "provenance.json", "metrics.jsonl")
+_IDENTITY = (CONFIG, "provenance.json", METRICS)
 """Any of these marks a run folder: one that has lost another of them is refused, not passed over."""
 _REMEDY = "restore it, or move the folder away and train the run again"
 _CONTINUE = "free space or restore access; the same command, with --resume if it has that, continues"
@@ -70,12 +70,26 @@ class RunFolder(Manifest):
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write or replace one of its files; refuse if the folder was moved since the run began."""
+        with self._writing():
+            return super().write(name, content)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         with writing(self.path, remedy=_CONTINUE):
             if not (self.path / CONFIG).is_file():
                 problem = "this run's folder, or the file that identifies it, was moved or deleted"
                 remedy = "put it back and continue with --resume, or train into a new folder"
                 raise InputError("out", str(self.path), problem, remedy)
-            return super().write(name, content)
+            yield
+
+    def write_metrics(self, evaluations: Sequence[Mapping[str, Any]]) -> None:
+        """Write the evaluations so far, instead of those that the file holds."""
+        self.write(METRICS, "".join(map(_line, evaluations)))
+
+    def append_metrics(self, evaluation: Mapping[str, Any]) -> None:
+        """Add an evaluation to those written before."""
+        with self._writing():
+            self.append(METRICS, _line(evaluation))
 
     def write_arrays(self, name: str, arrays: Arrays, meta: Mapping[str, str]) -> None:
         """Write a snapshot, statistics or a checkpoint."""
@@ -136,12 +150,12 @@ class RunFolder(Manifest):
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the metrics written so far."""
-        return self.read("metrics.jsonl", lambda content: list(map(json.loads, content.splitlines())))
+        return self.read(METRICS, lambda content: list(map(json.loads, content.splitlines())))
 
     @property
     def has_metrics(self) -> bool:
         """Whether the run was evaluated."""
-        return os.path.lexists(self.path / "metrics.jsonl")
+        return os.path.lexists(self.path / METRICS)
 
     @property
     def has_provenance(self) -> bool:
@@ -179,6 +193,10 @@ class RunFolder(Manifest):
             if not name.startswith("checkpoints/") and not os.access(self.path / name, os.F_OK):
                 raise _incomplete(self.path, name)
         return provenance
+
+
+def _line(evaluation: Mapping[str, Any]) -> str:
+    return json.dumps(evaluation, allow_nan=False) + "\n"
 
 
 def read_config(path: Path) -> MemberConfig:

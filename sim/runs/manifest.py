@@ -1,7 +1,8 @@
 """The checksums of files that this program wrote into a folder: no other is ever replaced or deleted.
 
 A JSON object from file names to SHA-256 digests. A file is listed before it is written, so that a kill leaves
-no file unlisted: one that is being replaced has two digests, the new one and the one before.
+no file unlisted: one that is being replaced has two digests, the new one and the one before. So has one that
+lines are appended to, which after a kill may end with a part of a line.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Manifest:
             except OSError as error:
                 raise DamagedError(f"cannot be read ({error.strerror})") from None
             known = self.listed().get(name)
-            if known and digest(content) in known:
-                return content
+            if known and (ours := _as_listed(content, known)) is not None:
+                return ours
             problem = "has no checksum" if known is None else "differs from its checksum"
         raise DamagedError(f"{problem} in {self.name}")
 
@@ -65,7 +66,7 @@ class Manifest:
             for entry in entries(self.path)
             if (name := entry.relative_to(self.path).as_posix()) != self.name
             and not is_leftover(entry)
-            and not (entry.is_file() and not entry.is_symlink() and _digest_of(entry) in listed.get(name, ()))
+            and not (entry.is_file() and not entry.is_symlink() and _is_ours(entry, listed.get(name, ())))
         ]
 
     def write(self, name: str, content: bytes | str) -> Path:
@@ -79,6 +80,35 @@ class Manifest:
             write_atomically(file, data)
             self._save(listed | {name: (new,)})
         return file
+
+    def append(self, name: str, line: str) -> None:
+        """Add a line to a file that nobody changed since this program wrote it; else InputError.
+
+        The digest before stays listed beside the new one until the file is written or settled.
+        """
+        file, listed = self.path / name, self.listed()
+        before = self._digest_before(name, listed)
+        if before is None:
+            raise _refused(file, "was moved or deleted")
+        self._save(listed | {name: (digest(read_regular(file) + line.encode()), before)})
+        with file.open("ab") as opened:
+            opened.write(line.encode())
+            opened.flush()
+            os.fsync(opened.fileno())
+
+    def settle(self, name: str) -> None:
+        """List a file's newest digest alone, once it is written."""
+        listed = self.listed()
+        if len(listed[name]) > 1:
+            self._save(listed | {name: listed[name][:1]})
+
+    def mend(self, name: str) -> None:
+        """Cut off the part of a line that a kill left at a file's end."""
+        file, known = self.path / name, self.listed().get(name, ())
+        if file.is_file() and not file.is_symlink():
+            content = read_regular(file)
+            if (ours := _as_listed(content, known)) is not None and ours != content:
+                write_atomically(file, ours)
 
     def remove(self, name: str) -> None:
         """Delete a file that this program wrote, if it exists."""
@@ -120,6 +150,19 @@ def digest(content: bytes) -> str:
 
 def _digest_of(file: Path) -> str:
     return digest(read_regular(file))
+
+
+def _is_ours(file: Path, known: tuple[str, ...]) -> bool:
+    return _as_listed(read_regular(file), known) is not None
+
+
+def _as_listed(content: bytes, known: tuple[str, ...]) -> bytes | None:
+    """Return what a file holds, without a last line that a kill cut short; None if it is not as listed."""
+    if digest(content) in known:
+        return content
+    whole, _, part = content.rpartition(b"\n")
+    cut_short = len(known) > 1 and part.startswith(b"{") and digest(whole + b"\n") in known
+    return whole + b"\n" if cut_short else None
 
 
 def _refused(path: Path, problem: str) -> InputError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
 from sim.runs.files import Arrays, CheckpointState, DamagedError, finite, json_text, only_writer
-from sim.runs.folder import STATISTICS, RunFolder, checkpoint_name, snapshot_name
+from sim.runs.folder import METRICS, STATISTICS, RunFolder, checkpoint_name, snapshot_name
 from sim.runs.run import is_complete
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
@@ -140,10 +139,12 @@ class _Session:
             self.seconds_before = [state.seconds for _, state in checkpoints]
             for metrics, folder, data in zip(self.metrics, folders, trainer.datasets, strict=True):
                 _check_same_data(folder, data)
-                # Later evaluations are made again.
                 metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
         for folder in folders:  # No later checkpoint outlives the evaluations before it.
             folder.drop_checkpoints(self.first_step)
+        if checkpoints is not None:  # Later evaluations are made again.
+            for metrics, folder in zip(self.metrics, folders, strict=True):
+                folder.write_metrics(metrics)
         self._write_provenance("running")
         if checkpoints is None:
             for folder, data in zip(folders, trainer.datasets, strict=True):
@@ -191,8 +192,10 @@ class _Session:
                 "accuracy": {name: score["accuracy"] for name, score in scores.items()},
             }
             self.metrics[m].append(found)
-            lines = [json.dumps(line, allow_nan=False) + "\n" for line in self.metrics[m]]
-            folder.write("metrics.jsonl", "".join(lines))
+            if len(self.metrics[m]) == 1:
+                folder.write_metrics([found])
+            else:
+                folder.append_metrics(found)
 
     def _write_snapshots(self, epoch: int, names: Sequence[str] | None) -> None:
         for m, folder in enumerate(self.folders):
@@ -200,6 +203,7 @@ class _Session:
 
     def _write_checkpoints(self) -> None:
         for m, folder in enumerate(self.folders):
+            folder.settle(METRICS)
             folder.write_checkpoint(*self.trainer.checkpoint(m, self._seconds(m)))
 
     def _seconds(self, member: int) -> float:

@@ -36,8 +36,8 @@ def _contents(out: Path) -> dict[str, dict[str, bytes]]:
 def _recorded(out: Path) -> Iterator[list[Tree]]:
     """Record what a kill would leave in ``out`` at any file operation inside the block.
 
-    That is a half-written file, one not yet renamed, one just renamed, and a file or folder about to be made
-    or dropped, or just made or dropped. What the kernel has, a killed process leaves.
+    That is a half-written file or line, a file not yet renamed, one just renamed, and a file or folder about
+    to be made or dropped, or just made or dropped. What the kernel has, a killed process leaves.
     """
     states: list[Tree] = []
 
@@ -45,8 +45,9 @@ def _recorded(out: Path) -> Iterator[list[Tree]]:
         states.append(_tree(out))
         path = Path(f"/proc/self/fd/{file}").readlink()
         if path.is_file():
-            content = path.read_bytes()
-            states[-1][str(path.relative_to(out))] = content[: len(content) // 2]
+            name, content = str(path.relative_to(out)), path.read_bytes()
+            before = len(states[-2].get(name) or b"")  # Appending leaves the rest of a file whole.
+            states[-1][name] = content[: before + (len(content) - before) // 2]
 
     def recording(original: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
         def perform(*arguments: Any, **options: Any) -> Any:

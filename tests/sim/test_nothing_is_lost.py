@@ -10,7 +10,7 @@ import pytest
 
 from sim import Run, find_runs, train, train_together
 from sim.runs.beginning import check_folder, open_folder
-from sim.runs.folder import PLAN, planned_runs
+from sim.runs.folder import METRICS, PLAN, RunFolder, planned_runs
 from sim.runs.manifest import Manifest
 from tests.run_folder import change, every_file
 from tests.sim.conftest import small, small_member
@@ -208,3 +208,24 @@ def test_only_what_a_manifest_lists_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "a" / "own").write_text("2")
     manifest.write("a/own", "5")
     assert all(isinstance(own, str) for own in json.loads((tmp_path / "manifest.json").read_text()).values())
+
+
+def test_a_kill_while_a_line_is_written_leaves_the_lines_before_it(folder: Path) -> None:
+    """What a user then writes at the end is neither taken for such a line nor cut off."""
+    written, file = RunFolder(folder), folder / METRICS
+    before, lines = written.read_metrics(), file.read_bytes()
+    written.append_metrics({"epoch": 5, "step": 9})
+    assert file.read_bytes().startswith(lines)
+    assert [line["epoch"] for line in written.read_metrics()] == [line["epoch"] for line in before] + [5]
+    file.write_bytes(lines + b'{"epoch": 5, "st')
+    assert written.read_metrics() == before
+    assert not written.foreign()
+    written.mend(METRICS)
+    assert file.read_bytes() == lines
+    file.write_bytes(lines + b"years of work")
+    written.mend(METRICS)
+    with pytest.raises(InputError, match="differs from its checksum"):
+        written.read_metrics()
+    with pytest.raises(InputError, match="was changed"):
+        written.append_metrics({"epoch": 5, "step": 9})
+    assert written.foreign() == [file]

@@ -18,7 +18,7 @@ import torch
 
 from sim.config.run import MemberConfig
 from sim.fast.matmul import keep_freed_memory
-from sim.runs.folder import RunFolder
+from sim.runs.folder import METRICS, RunFolder
 from sim.training.execution import Execution
 from sim.training.members import groups_of_members
 from sim.training.schedule import has_ended
@@ -137,7 +137,7 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
 def _written(path: Path) -> tuple[int, int] | None:
     """Return when a run's evaluations were last written, and their size; None before the first."""
     try:
-        status = (path / "metrics.jsonl").stat()
+        status = (path / METRICS).stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
@@ -146,7 +146,8 @@ def _written(path: Path) -> tuple[int, int] | None:
 def _metrics(path: Path) -> tuple[int, list[dict[str, Any]]]:
     """Return the whole epochs of a run's last evaluation, 0 without one, and its evaluations."""
     try:
-        metrics = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+        whole, _, _ = (path / METRICS).read_text().rpartition("\n")  # The last line may be half written.
+        metrics = [json.loads(line) for line in whole.splitlines()]
         return int(metrics[-1]["epoch"]), metrics
     except (OSError, ValueError, LookupError):
         return 0, []
