@@ -95,10 +95,9 @@ def answer(claims: list[Claimed]) -> str:
         ]
         for row, ((_, statement, value, at, *rest), both) in zip(ROWS, answers(claims), strict=True)
     ]
-    lacking = [[escaped(cell) for cell in row] for row in lacking_rows(claims)]
     return (
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
-        f"## Why some hold only partly\n\n{table([list(LACKING_HEADER), *lacking])}\n"
+        f"## Why some hold only partly\n\n{table([list(LACKING_HEADER), *map(list, lacking_rows(claims))])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )
@@ -125,7 +124,7 @@ def verdict_table(claims: list[Claimed]) -> str:
     """Return the verdict of every claim at every setting that was tested, as a Markdown table."""
     labels = tested(claims)
     rows = [
-        [str(c["number"]), escaped(c["name"]), *(c["verdicts"].get(label, "") for label in labels)]
+        [str(c["number"]), c["name"], *(c["verdicts"].get(label, "") for label in labels)]
         for c in claims
         if not c["appendix"]
     ]
@@ -146,7 +145,7 @@ def section(claim: Claimed) -> str:
         if condition["setting"] in labels and not condition["missing"]:
             by_name.setdefault((name_of(condition), asked(condition)), {})[condition["setting"]] = condition
     rows = [
-        [escaped(name), escaped(threshold), *(cell(found.get(label)) for label in labels)]
+        [name, threshold, *(cell(found.get(label)) for label in labels)]
         for (name, threshold), found in by_name.items()
     ]
     head = ["measure", "holds if", *(BY_LABEL[label].name for label in labels)]
@@ -190,15 +189,11 @@ def cell(condition: Claimed | None) -> str:
     state = f"**{condition['state']}** " * (condition["role"] == "endpoint")
     estimate, _, interval = found.partition(" [")
     kept_together = f"{estimate} [{interval}".replace(", ", ",\N{NO-BREAK SPACE}") if interval else estimate
-    return escaped(f"{state}{kept_together}, n\N{NO-BREAK SPACE}{seeds}")
+    return f"{state}{kept_together}, n\N{NO-BREAK SPACE}{seeds}"
 
 
 def table(rows: list[list[str]]) -> str:
     """Return a Markdown table whose first row is the header."""
-    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    head, *others = [[cell.replace("|", "\\|") for cell in row] for row in rows]  # A bar would end a cell.
+    lines = [head, ["---"] * len(head), *others]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def escaped(text: str) -> str:
-    """Return a text that cannot end a table's cell."""
-    return text.replace("|", "\\|")

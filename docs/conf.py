@@ -92,6 +92,12 @@ def unlink_words(app: Sphinx, doctree: nodes.document) -> None:
             reference.replace_self(reference.children)
 
 
+def keep_colons(app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]) -> None:
+    """Keep Napoleon from taking what stands before a colon in a property's first line for its type."""
+    if what in ("attribute", "property") and lines:
+        lines[0] = f": {lines[0]}"
+
+
 def write_derivations(app: Sphinx) -> None:
     """Derive every statement and write the page of derivations, which is not kept with the sources."""
     page = ROOT / "docs" / "theory" / "derivations.md"
@@ -128,5 +134,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", write_derivations)
     app.connect("builder-inited", write_equations)
     app.connect("builder-inited", write_claims_and_notebooks)
+    app.connect("autodoc-process-docstring", keep_colons, priority=400)  # Napoleon has 500.
     app.connect("doctree-read", unlink_words)
     app.connect("build-finished", add_kept_runs)

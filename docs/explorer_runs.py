@@ -59,9 +59,12 @@ def entries() -> list[dict[str, Any]]:
     found = []
     for setup in SETUPS:
         try:
-            found += [entry(setup, setting) for setting in group_runs(kept(setup.study))]
+            settings = group_runs(kept(setup.study))
         except NoRunsError:
             continue
+        # A run that was trained for longer than the others is a setting of its own.
+        most = {s.init_rate: s for s in sorted(settings, key=lambda s: len(s.runs))}
+        found += [entry(setup, most[rate]) for rate in sorted(most)]
     return found
 
 

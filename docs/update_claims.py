@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from claim_pages import Claimed, answers, judge
+from claim_pages import table as as_markdown
 from command_line import without_arguments
 
 README = Path(__file__).resolve().parent.parent / "README.md"
@@ -14,10 +15,12 @@ SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censo
 
 def table(claims: list[Claimed]) -> str:
     """Return the twelve rows as a Markdown table, with what a number contrasts beside it."""
-    lines = ["| | statement | γ 0.8 | γ 0.3 | number [interval] | holds in |", "|" + " --- |" * 6]
-    for (_, statement, value, _, verdict, where), (small, large) in answers(claims):
-        lines.append(f"| {SIGNS[verdict]} | {statement} | {small} | {large} | {value} | {where} |")
-    return "\n".join(lines) + "\n"
+    head = ["", "statement", "γ 0.8", "γ 0.3", "number [interval]", "holds in"]
+    rows = [
+        [SIGNS[verdict], statement, *both, value, where]
+        for (_, statement, value, _, verdict, where), both in answers(claims)
+    ]
+    return as_markdown([head, *rows])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import warnings
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     except (InputError, OutputError, IntegrationError) as error:
         # ``compare`` has no --max-gradients.
         more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
-        say(f"anchorflow: {str(error).replace('allow more by max_gradients', more)}")
+        text = str(error).replace("allow more by max_gradients", more)
+        say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, text)}")
         return 2
     except OSError as error:
         if error.filename is None:
@@ -58,6 +60,11 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         say(f"anchorflow: stopped{_hint(words, stop)}")
         return 128 + next((number for number in stop.args if isinstance(number, int)), signal.SIGINT)
     return code
+
+
+def _as_options(keywords: re.Match[str]) -> str:
+    """Return the options of the command line for keywords of a Python call that are to be True."""
+    return re.sub(r"\b(?=(resume|overwrite)\b)", "--", keywords[0]).replace("=True", "")
 
 
 def _hint(words: list[str], stop: BaseException) -> str:

@@ -101,6 +101,9 @@ def read_description(file: Path | str) -> dict[str, Any]:
         raise InputError("file", str(file), "the name of a task, not a file", f"give it as --task {file}")
     if path.suffix == ".json":
         return _description_of_run(path)
+    if path.suffix == ".py":
+        remedy = "name its rule in a task file, and import it with --import (docs/howto/rule.md)"
+        raise InputError("file", str(path), "Python, not a task file", remedy)
     data = load_toml(path)
     task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))
     if task and config:
@@ -126,7 +129,8 @@ def _description_of_run(file: Path) -> dict[str, Any]:
     try:
         data = load_json(file)
         rate, seed = data.pop("init_rate"), data.pop("seed")
-    except (LookupError, TypeError, AttributeError) as error:
-        problem, remedy = f"not a run's config.json ({error!r})", "give a TOML file or runs/NAME/config.json"
+    except (LookupError, TypeError, AttributeError):
+        problem = "JSON, but not a run's config.json"
+        remedy = "write a task or a configuration as TOML, or give runs/mine/NAME/config.json"
         raise InputError("file", str(file), problem, remedy) from None
     return {k: v for k, v in data.items() if k != "format_version"} | {"init_rates": [rate], "seeds": [seed]}

@@ -12,7 +12,7 @@ from sim.config.language import Unit
 from theory import InputError
 from theory.edge.checked import checked
 from theory.edge.errors import nearest, unknown_name
-from theory.edge.reading import PathLike, as_path, open_regular
+from theory.edge.reading import PathLike, as_path, check_is_text, open_regular
 
 Fields = Sequence[str]
 PRONTOQA = ("question", "query", "chain_of_thought", "answer")
@@ -120,6 +120,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
         # Iterating over a file splits it at LF alone; lines of old Macintosh files end in CR.
         lines = (line for part in file for line in part.splitlines(keepends=True))
         for number, line in enumerate(lines, start=1):
+            if number == 1:
+                check_is_text(path, line)
             try:
                 # Some editors begin a file with a byte order mark.
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")

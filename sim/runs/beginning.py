@@ -63,10 +63,13 @@ def check_folder(path: Path, member: MemberConfig, *, resume: bool, overwrite: b
         if resume and is_run_folder(path):
             _check_same(path, member)
             return True
+        there = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+        if not there.is_dir():
+            raise InputError("out", str(there), "a file, not a folder", "name a folder, new or empty")
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return False
         if not overwrite:
-            remedy = "ask for --resume or --overwrite" if is_run_folder(path) else "move it away"
+            remedy = "ask for resume=True or overwrite=True" if is_run_folder(path) else "move it away"
             raise InputError("out", str(path), "already exists", f"choose another folder, or {remedy}")
         foreign = [path]
         if path.is_dir() and CONFIG in Manifest(path).listed():

@@ -38,6 +38,8 @@ def writing(
         yield
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            remedy = "a file has the name of a folder: give another, or move the file away"
         raise UnwritableError(argument, str(path), problem, remedy) from error
 
 

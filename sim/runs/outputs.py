@@ -68,7 +68,7 @@ class OutputFile:
             _check_no_run(self.argument, self.path, target.parent)
             # An empty file, such as mktemp makes, has nothing to lose.
             if not self.overwrite and target.exists() and target.stat().st_size > 0:
-                remedy = "choose another name, or ask for --overwrite"
+                remedy = "choose another name, or ask for overwrite=True"
                 raise InputError(self.argument, str(self.path), "exists already", remedy)
             _try_to_write(target.parent)
         return target

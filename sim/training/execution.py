@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -64,6 +66,12 @@ class Execution:
     def in_worker(self) -> Execution:
         """Return the execution with which one worker trains a job that an engine has sent it."""
         return replace(self, engine="local", workers=1, engine_options={})
+
+
+default_report: ContextVar[Callable[[int], AbstractContextManager[Callable[[Any], None]]]] = ContextVar(
+    "default_report", default=lambda epochs: nullcontext(lambda progress: None)
+)
+"""Makes the ``report`` of a training of so many epochs that was given none; ``show_progress`` sets it."""
 
 
 def default_workers() -> int:

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +22,7 @@ from sim.runs.folder import RunFolder
 from sim.runs.run import Run, is_complete
 from sim.training.engines import Ended, Job, Pending, Stop, WorkerDiedError, check_engine, engine_of, jobs_of
 from sim.training.engines.local import SIGNALS
-from sim.training.execution import Execution, check_device
+from sim.training.execution import Execution, check_device, default_report
 from sim.training.kernels import check_kernels
 from sim.training.members import check_frozen, check_size
 from sim.training.session import Report
@@ -40,7 +40,7 @@ def train(
     out: PathLike,
     execution: Execution | None = None,
     *,
-    report: Report = lambda progress: None,
+    report: Report | None = None,
     **options: Any,
 ) -> list[Run]:
     """Train every γ and seed of a configuration, each into its own folder inside ``out``.
@@ -54,7 +54,8 @@ def train(
     execution : Execution, optional
         How; by default one after the other, on the CPU.
     report : callable, optional
-        Called after every epoch of every member.
+        Called after every epoch of every member; by default ``validate.show_progress()``, if one is open
+        around the call, shows them.
     **options
         The fields of an ``Execution`` as keywords.
 
@@ -85,7 +86,7 @@ def train_members(
     paths: Sequence[PathLike],
     execution: Execution | None = None,
     *,
-    report: Report = lambda progress: None,
+    report: Report | None = None,
     stop: Stop = lambda: False,
     **options: Any,
 ) -> None:
@@ -116,7 +117,9 @@ def train_members(
     left = pending_runs(members, whole, how)
     check_engine(jobs_of(left, how.device, how.workers), how)
     ended: list[Ended] = []
-    with _signals_noted() as signals:
+    total = sum(epochs_left(*run) if how.resume else run[0].training.epochs for run in left)
+    shown = nullcontext(report) if report else default_report.get()(total)
+    with shown as report, _signals_noted() as signals:
 
         def stops() -> bool:
             return bool(signals) or stop()

@@ -166,3 +166,21 @@ def test_numbers_stand_in_their_settings_columns():
     assert second[1:3] == ["", "–"]
     assert second[3].startswith("0.14")
     assert "0.93" not in text
+
+
+def test_every_row_of_every_table_has_the_cells_of_its_header():
+    claims = CLAIM_PAGES.judge()
+    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+    texts |= {
+        "answer": CLAIM_PAGES.answer(claims),
+        "README's rows": load_script("update_claims").table(claims),
+    }
+    texts |= {str(claim["number"]): CLAIM_PAGES.section(claim) for claim in claims}
+    tables = 0
+    for where, text in texts.items():
+        prose = re.sub(r"```.*?```|\$[^$\n]*\$|`[^`\n]*`", "", text, flags=re.DOTALL)
+        for table in re.findall(r"(?:^\|.*\|\n)+", prose, re.MULTILINE):
+            cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
+            assert set(cells) == {cells[0]}, f"{where}: {table[:300]}"
+            tables += 1
+    assert tables > 80

@@ -10,20 +10,22 @@ from unittest.mock import Mock
 
 import pytest
 
+from sim import train
 from sim.config.presets import load_preset
 from sim.config.run import make_run_config
+from sim.config.task_files import read_description
 from sim.runs.folder import planned_runs
 from sim.runs.manifest import Manifest
 from tests.run_folder import change
 from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
-from theory import Task, label_distribution
+from theory import InputError, Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
 from theory.edge.errors import IntegrationError
 from validate.cli import main
 from validate.commands import COMMANDS, claims
 from validate.commands.parsing import parse
-from validate.commands.train import _note_plan, print_runs
+from validate.commands.train import Options, _note_plan, print_runs
 
 CONFIG = f"""
 init_rates = [0.8]
@@ -146,6 +148,14 @@ def test_train_then_compare(config, tmp_path, cli):
         ("train --data.source drow", ["--data.source", "'draw'"]),
         ("train --import nowhere.py", ["import", "nowhere"]),
         ("train one.toml two.toml", ["two.toml", "see --help"]),
+        ("train", ["needs something to train", "--task emb-mlp"]),
+        ("train --epochs 3", ["needs something to train"]),
+        ("train --seeds 0-2 --task emb-mlp", ["'0-2'", "0 1 ... 2"]),
+        ("train --seeds 0_2 --task emb-mlp", ["'0_2'", "0 1 ... 2"]),
+        ("predict paper --seed 1_0", ["'1_0'", "an integer"]),
+        ("predict paper --seed 1 --seed 2", ["--seed = '1 and 2'", "given twice"]),
+        ("advise", ["needs CONFIG or --module", "advise config.json"]),
+        ("corpus predikt text.txt", ["'predikt'", "did you mean 'predict'?"]),
         ("train --workers -1", ["workers", "give"]),
         ("train --resume --overwrite", ["resume, overwrite", "give one of them"]),
         ("train --resume", ["no such folder"]),
@@ -164,6 +174,67 @@ def test_train_then_compare(config, tmp_path, cli):
 def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
     said = refused(*line.split())
     assert all(word in said for word in words), said
+
+
+FILES = {
+    "run.json": (b'{"keys": "1..2"}', "JSON, but not a run's config.json"),
+    "json.toml": (b'\n{"keys": "1..2"}', "looks like JSON"),
+    "pdf.toml": (b"%PDF-1.4", "a PDF, not text"),
+    "word.toml": (b"PK\x03\x04", "an office document, not text"),
+    "rule.py": (b"def rule(key, anchors): ...", "Python, not a task file; name its rule in a task file"),
+    "rule.toml": (
+        b'keys="1..2"\nn_anchors=1\nlength=2\nvocab_size=9\n[[mappings]]\nanchors="3..4"\nrule="lookpu"',
+        "did you mean 'lookup'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), [(n, *told) for n, told in FILES.items()])
+def test_a_file_of_another_kind_is_named_for_what_it_is(name, content, message, refused, here):
+    Path(name).write_bytes(content)
+    assert message in refused("predict", name)
+
+
+def test_a_path_with_a_space_is_to_be_quoted(refused, here):
+    Path("my new task.toml").touch()
+    assert 'in quotes: "my new task.toml"' in refused("train", "my", "new", "task.toml")
+    assert "a path with spaces needs quotes" in refused("predict", "paper", "--out", "my", "folder")
+
+
+def test_a_file_where_a_folder_should_be_is_named_as_one(config, tmp_path, cli, monkeypatch):
+    monkeypatch.setattr("sim.training.cost.cost_of_runs", Mock(side_effect=AssertionError))
+    (taken := tmp_path / "taken").touch()
+    for out in (taken, taken / "runs"):
+        assert (
+            f"out = '{taken}': a file, not a folder"
+            in cli("train", str(config), "--out", str(out), code=2).err
+        )
+    said = cli("predict", "paper", "--out", str(taken), code=2).err
+    assert "a file has the name of a folder" in said
+    assert "free space" not in said
+
+
+def test_values_of_an_option_that_is_given_twice_add_up(config):
+    given = parse("train", Options, [str(config), "--gamma", "0.8", "--gamma", "0.3", "0.5"]).keys
+    assert given == {"init_rates": (0.8, 0.3, 0.5)}
+
+
+def test_a_folder_in_the_way_is_resumed_by_an_option_here_and_a_keyword_in_python(config, tmp_path, cli):
+    arguments = ["train", str(config), "--out", str(tmp_path / "runs"), "--workers", "1"]
+    cli(*arguments)
+    assert "ask for --resume or --overwrite" in cli(*arguments, code=2).err
+    with pytest.raises(InputError, match="ask for resume=True or overwrite=True"):
+        train(make_run_config(read_description(config)), tmp_path / "runs")
+    said = cli("table", str(tmp_path / "runs"), "--csv", str(config), code=2).err
+    assert "the name of another format; end it in .csv" in said
+    (tmp_path / "old.csv").write_text("mine")
+    said = cli("table", str(tmp_path / "runs"), "--csv", str(tmp_path / "old.csv"), code=2).err
+    assert "ask for --overwrite." in said
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "json", "parquet", "tsv"])
+def test_csv_is_not_written_into_a_file_of_another_format(suffix, refused):
+    assert "end it in .csv" in refused("table", "runs", "--csv", f"out.{suffix}")
 
 
 def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli, monkeypatch):

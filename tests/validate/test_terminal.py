@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sim
 from sim import Progress as RunProgress
+from tests.validate.conftest import tiny_config
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
 from validate.terminal import progress as module
@@ -201,6 +203,20 @@ def test_a_pipe_gets_few_plain_lines_and_a_library_s_user_none(clock, capsys):
     for _ in track(range(10), "judging claims"):
         clock[0] += 10
     assert capsys.readouterr() == ("", "")
+
+
+def test_training_in_python_shows_its_epochs_where_it_was_asked_to(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_FIRST_AFTER", 0.0)
+    config = tiny_config()
+    n_epochs = len(config.members()) * config.training.epochs
+    with show_progress():
+        sim.train(config, tmp_path / "shown")
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"  training epochs: {n_epochs}/{n_epochs}, ")
+    with show_progress():
+        sim.train(config, tmp_path / "told", report=lambda progress: None)
+    sim.train(config, tmp_path / "silent")
+    assert capsys.readouterr().err == ""
 
 
 def test_what_is_printed_beside_a_bar_stays_in_its_pipe(monkeypatch, capsys):

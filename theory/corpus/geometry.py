@@ -29,7 +29,7 @@ import numpy as np
 
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
-from theory.edge.arrays import ArrayLike, FloatArray, Integer
+from theory.edge.arrays import ArrayLike, BoolArray, FloatArray, Integer
 from theory.edge.checked import Size, check_tokens, checked
 from theory.edge.display import Shown, spread
 from theory.edge.errors import InputError, check_memory
@@ -91,6 +91,11 @@ class CorpusGeometry(Shown):
         sure = np.where(np.isnan(squares), np.nan, sure)
         np.fill_diagonal(sure, np.nan)
         return _inverse(np.sqrt(2) * np.nanmax(self.growth.value, initial=0.0), sure)
+
+    @property
+    def is_sure(self) -> BoolArray:
+        """Whether each cosine is more than two standard errors from zero, shape (n, n)."""
+        return np.asarray(2 * self.cosine.standard_error < np.abs(self.cosine.value))
 
     @property
     def distinct_from_all(self) -> FloatArray:
@@ -166,8 +171,10 @@ def nearest_tokens(
 ) -> CorpusGeometry:
     """Return the geometry of a token and the n candidates of the largest predicted cosine with it.
 
-    Two passes over the corpus: the first ranks the candidates, the second computes the errors of those kept.
-    The largest of many uncertain cosines are on average larger than the same ones in another, similar corpus.
+    The first pass over the corpus ranks the candidates, the second computes the errors of three times as many
+    as are kept, and the third the geometry of those kept: first those that are surely near, then those too
+    rare to rank. The largest of many uncertain cosines are on average larger than the same ones in another,
+    similar corpus.
 
     Parameters
     ----------
@@ -181,7 +188,7 @@ def nearest_tokens(
     Returns
     -------
     CorpusGeometry
-        The token first, then its neighbours by falling cosine.
+        The token first, then its neighbours by falling cosine: first all whose cosine is surely positive.
     """
     check_repeatable(sequences)
     (wanted,) = check_tokens("token", token, vocab_size)
@@ -191,12 +198,16 @@ def nearest_tokens(
     tokens = np.concatenate([[wanted], others])
     (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
-    order = np.argsort(-cosines, kind="stable")[: min(n, int(np.isfinite(cosines).sum()))]
+    order = np.argsort(-cosines, kind="stable")[: min(3 * n, int(np.isfinite(cosines).sum()))]
     if not order.size:
         problem = "too rare to compare with any candidate"
         remedy = "choose a more frequent one, or other candidates"
         raise InputError("token", int(wanted), problem, remedy)
-    return corpus_geometry(sequences, vocab_size, [wanted, *others[order]], predictor)
+    near = others[order]
+    found = corpus_geometry(sequences, vocab_size, [wanted, *near], predictor)
+    is_near = found.is_sure[0, 1:] & (found.cosine.value[0, 1:] > 0)
+    ranked = near[np.argsort(~is_near, kind="stable")]
+    return corpus_geometry(sequences, vocab_size, [wanted, *ranked[:n]], predictor)
 
 
 def _products(

@@ -88,12 +88,28 @@ def read_text(path: Path) -> str:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise _refused(path, f"larger than {LARGEST_FILE // 2**20} MiB", "give a file of settings")
+    check_is_text(path, content)
     try:
         return content.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError as error:
         raise _refused(
             path, f"not text in UTF-8 ({error.reason} at byte {error.start})", "save it as UTF-8"
         ) from None
+
+
+_OTHER_FORMATS = {
+    b"%PDF-": "a PDF",
+    b"PK\x03\x04": "a ZIP archive or an office document",
+    b"\x1f\x8b": "gzip",
+}
+"""What files that are taken for text begin with, and what they are."""
+
+
+def check_is_text(path: Path, start: bytes) -> None:
+    """Refuse a file that begins as another format does."""
+    for mark, kind in _OTHER_FORMATS.items():
+        if start.startswith(mark):
+            raise _refused(path, f"{kind}, not text", "save its text in a file of its own, in UTF-8")
 
 
 @contextmanager
@@ -138,6 +154,8 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
 
 def _remedy(text: str, problem: str) -> str | None:
     """Return the remedy for the commonest errors in a task file: single brackets, an unquoted expression."""
+    if text.lstrip().startswith("{"):
+        return 'this looks like JSON: write key = value on lines of their own, as in keys = "30..59"'
     if "('mappings',) twice" in problem:
         return "write [[mappings]] before each of them"
     place = re.search(r"line (\d+)", problem)

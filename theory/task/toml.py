@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from theory.edge.checked import MOST_ITEMS
-from theory.edge.errors import InputError, unknown_key
+from theory.edge.errors import InputError, nearest, unknown_key
 from theory.task.mapping import Mapping
 from theory.task.rule import RULES, Rule
 
@@ -95,7 +95,9 @@ def _rule(data: dict[str, Any]) -> Rule:
     """Build a rule from its name and parameters."""
     kind = data["rule"]
     if not isinstance(kind, str) or kind not in RULES:
-        remedy = f"choose one of {', '.join(sorted(RULES))}, or write label = '(key + a1) % 97'"
+        near = nearest(str(kind), RULES)
+        hint = f"did you mean {near!r}? choose" if near else "choose"
+        remedy = f"{hint} one of {', '.join(sorted(RULES))}, or write label = '(key + a1) % 97'"
         raise InputError("rule", kind, "unknown rule", remedy)
     rule = RULES[kind]
     parameters = {key: value for key, value in data.items() if key not in MAPPING_KEYS}

@@ -31,8 +31,11 @@ class Options(CommandOptions):
 
 def run(options: Options) -> int:
     """Print the advice."""
-    if (options.config is None) == (options.module is None):
-        raise InputError("command", "anchorflow advise", "needs CONFIG or --module, not both", "see --help")
+    if options.config is None and options.module is None:
+        remedy = "give a model's config.json, as in: anchorflow advise config.json --rate 0.8"
+        raise InputError("command", "anchorflow advise", "needs CONFIG or --module", remedy)
+    if options.config is not None and options.module is not None:
+        raise InputError("module", options.module, "a second model beside CONFIG", "give one of the two")
     from sim.modules.advise import advise, import_module
 
     if options.module is None:

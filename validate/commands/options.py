@@ -5,6 +5,7 @@ The classes at the end have the options that many commands share.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,8 @@ _SHORT = {
     "rate": ("--gamma",),
 }
 """Shorter names of options, by key."""
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-|_|\.\.)([0-9]{1,9})")
 
 
 class Positional(str):
@@ -89,6 +92,8 @@ class Option:
     def _one(self, text: str) -> Any:
         kinds, choices = members(self.kind), self.choices
         for kind in kinds:
+            if kind is int and not _INTEGER.fullmatch(text):
+                continue  # Pydantic reads "0-2" as -2 and "0_2" as 2.
             with suppress(ValidationError):
                 value = TypeAdapter(kind).validate_strings(text)
                 return as_path(self.names[0], text or ".") if kind is Path else value
@@ -96,6 +101,9 @@ class Option:
         hint = f"did you mean {near!r}? " if near else ""
         among = "one of " * (len(wanted) > 1) + ", ".join(wanted)
         apart = ", several with spaces between them" * self.many
+        if self.many and int in kinds and (ends := _RANGE.fullmatch(text)):
+            first, last = map(int, ends.groups())
+            hint = f"a range is written out, {first} {first + 1} ... {last}; " * (last > first + 1)
         raise InputError(self.names[0], text, "not an allowed value", f"{hint}give {among}{apart}")
 
 

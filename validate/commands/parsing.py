@@ -8,13 +8,14 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from theory import InputError
 from theory.edge.errors import nearest, unknown_name
+from theory.edge.reading import is_file, is_folder
 from validate.commands import COMMANDS, OPTIONS, commands_of
 from validate.commands.options import CommandOptions, Option, members, options_of, union
 from validate.terminal.streams import WIDEST_TEXT, terminal_width
@@ -34,10 +35,10 @@ def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Valu
     except argparse.ArgumentError as error:
         problem = "takes no value" if "explicit" in error.message else "needs a value"
         raise InputError("option", error.argument_name, problem, "see --help") from None
-    if rest:
-        raise _unknown(rest[0], by_key.values())
     wants_help = vars(texts).pop("help", False)
     given = {key: by_key[key].value(text) for key, text in vars(texts).items()}
+    if rest:
+        raise _unknown(rest[0], by_key.values(), words)
     of_keys = {key.key: given.pop(key.key) for key in keys if key.key in given}
     if wants_help:
         shown = [*own, *options.shown_keys(given, of_keys)]
@@ -99,7 +100,22 @@ def _add(parser: argparse._ActionsContainer, option: Option) -> None:
     else:
         # For a key of a section, an empty list is a value.
         many = ("*" if "." in option.key else "+") if option.many else None
-        parser.add_argument(*option.names, dest=option.key, nargs=many, metavar=option.metavar, help=text)
+        how: Any = "extend" if many else _Once
+        parser.add_argument(
+            *option.names, dest=option.key, action=how, nargs=many, metavar=option.metavar, help=text
+        )
+
+
+class _Once(argparse.Action):
+    """Takes one value, and refuses a second one that differs."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, value: Any, name: str | None = None
+    ) -> None:
+        if getattr(namespace, self.dest, value) != value:
+            both = f"{getattr(namespace, self.dest)} and {value}"
+            raise InputError(str(name), both, "given twice", "give one value")
+        setattr(namespace, self.dest, value)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -120,13 +136,25 @@ def _help(options: type[CommandOptions]) -> list[str]:
     return inspect.cleandoc(options.__doc__ or "").split("\n\n")
 
 
-def _unknown(argument: str, options: Iterable[Option]) -> InputError:
+def _unknown(argument: str, options: Iterable[Option], words: Sequence[str]) -> InputError:
     name = argument.partition("=")[0]
     if not name.startswith("-"):
-        return InputError("argument", argument, "unexpected argument", "see --help")
+        spaced = (" ".join(part) for part in _runs_of(words) if len(part) > 1 and argument in part)
+        path = next((text for text in spaced if is_file(text) or is_folder(text)), None)
+        remedy = (
+            f'put the path in quotes: "{path}"' if path else "a path with spaces needs quotes; see --help"
+        )
+        return InputError("argument", argument, "unexpected argument", remedy)
     near = nearest(name.replace("γ", "gamma"), [name for option in options for name in option.names])
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
+
+
+def _runs_of(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield every run of neighbouring words, of at most eight."""
+    for first in range(len(words)):
+        for last in range(first + 1, min(first + 8, len(words)) + 1):
+            yield words[first:last]
 
 
 def import_first(arguments: Sequence[str]) -> None:

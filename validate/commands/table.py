@@ -52,9 +52,9 @@ def run(options: Options) -> int:
     if options.long and not (files or is_printed):
         raise InputError("long", True, "is for the whole table", "add --csv, --parquet or --json")
     for argument, file in files.items():
-        if file.name.endswith(".parquet") != (argument == "parquet"):
-            remedy = "end the name in .parquet for --parquet alone"
-            raise InputError(argument, str(file), "the name of another format", remedy)
+        usual = {"csv": ("", ".csv", ".txt"), "parquet": (".parquet",)}[argument]
+        if file.suffix.lower() not in usual:
+            raise InputError(argument, str(file), "the name of another format", f"end it in .{argument}")
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
     if options.long:

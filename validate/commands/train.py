@@ -44,7 +44,7 @@ class Options(TrainingOptions):
     """
 
     config: Annotated[str | None, Positional("FILE.toml")] = None
-    """A task or a configuration; without one, the preset or the defaults below."""
+    """A task or a configuration; without one, give --preset, --task or keys of the model."""
     preset: str | None = Field(default=None, description=f"Start from a preset: {', '.join(preset_names())}.")
     task: str | None = None
     """A task instead of the configuration's: a task file, "emb-mlp" or "paper"."""
@@ -95,6 +95,9 @@ def run(options: Options) -> int:
         planned = planned_runs(folder) | begun
     else:
         config = configuration_of(options)
+        if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in own):
+            remedy = "give FILE.toml, or name it: --task emb-mlp, --preset demo"
+            raise InputError("command", "anchorflow train", "needs something to train", remedy)
         planned = planned_in(folder, config.members())
         begin = partial(_note_plan, folder, config)
     from validate.training import train_with_progress  # It loads SciPy; bad input is refused before.

@@ -152,7 +152,7 @@ class CorpusPrediction(Shown):
 
     def _nearest(self, near: CorpusGeometry) -> Table:
         cosine, c = near.cosine, self.corpus
-        sure = 2 * cosine.standard_error[0] < np.abs(cosine.value[0])
+        sure = near.is_sure[0]
         rows = [
             [c.words[t], str(c.counts[t]), _cell(cosine, 0, i) + TOO_RARE * bool(not sure[i])]
             for i, t in enumerate(near.tokens)

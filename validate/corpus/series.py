@@ -109,7 +109,8 @@ def compare_series(
     Parameters
     ----------
     checkpoints : sequence of path or file
-        Anything ``read_embedding`` opens; sorted by the last number in which their paths differ.
+        Anything ``read_embedding`` opens; sorted by the last number in which all their
+        paths differ, or else by name, with numbers by size.
     corpus : Corpus, list or tuple
         See ``compare_embedding``.
     tensor : str, optional
@@ -150,13 +151,17 @@ def compare_series(
 
 
 def steps_of(paths: Sequence[str]) -> list[int]:
-    """Return the last number in which all paths differ, one for each path, or else their positions."""
+    """Return the last number in which all paths differ, one for each path, or else their places in order.
+
+    The order is that of names in which numbers count as numbers: 83 before 166.
+    """
     numbers = [[int(n) for n in re.findall(r"\d+", path)[-12:]] for path in paths]
     if len({len(column) for column in numbers}) == 1:
         for column in reversed(list(zip(*numbers, strict=True))):
             if len(set(column)) == len(paths):
                 return list(column)
-    return list(range(len(paths)))
+    natural = sorted(paths, key=lambda path: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", path)])
+    return [natural.index(path) for path in paths]
 
 
 def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:

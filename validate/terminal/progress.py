@@ -33,11 +33,14 @@ def show_progress() -> Iterator[None]:
         speed_estimate_period=1e9,
         get_time=time.monotonic,
     )
-    token = _bars.set(_bars.get() or bars)
+    from sim.training.execution import default_report
+
+    token, reported = _bars.set(_bars.get() or bars), default_report.set(training_progress)
     try:
         yield
     finally:
         _bars.reset(token)
+        default_report.reset(reported)
 
 
 def track(items: Collection[Item], what: str) -> Iterator[Item]:

@@ -172,6 +172,19 @@ def test_neighbours_are_the_largest_cosines() -> None:
     assert found.cosine.value[0, 1:] == pytest.approx(np.sort(every[1:])[::-1][:4])
 
 
+def test_neighbours_too_rare_to_rank_come_last() -> None:
+    """Tokens 12 to 27 stand in two documents each, so that no error of their cosines can be computed."""
+    rng = np.random.default_rng(3)
+    documents = [[s, s // 4 + 8, s, rng.integers(8, 12)] for s in rng.integers(0, 8, 300).tolist()]
+    documents += [[s, rng.integers(8, 12)] for s in range(12, 28) for _ in range(2)]
+    found = theory.nearest_tokens(documents, 28, 0, np.arange(28), 12)
+    assert {*found.tokens[1:8]} == {*range(1, 8)}
+    assert found.is_sure[0, 1:8].all()
+    assert np.all(np.diff(found.cosine.value[0, 1:8]) <= 0)
+    assert found.tokens[8] >= 12
+    assert found.cosine.value[0, 8] > found.cosine.value[0, 4]  # By cosine alone it would stand among them.
+
+
 def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
     found = corpus_geometry(markov(np.random.default_rng(3), TRANSITIONS, 60, 5), V, np.arange(V))
     sure = found.apart.value > 2 * found.apart.standard_error

@@ -158,6 +158,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         ([*PREDICT, "toy.txt", "--documents", "line", "--tokens", "dogg"], "did you mean one of 'dog'"),
         ([*PREDICT, "toy.txt", "--documents", "file"], "too few documents"),
         ([*PREDICT, "short.txt", "--documents", "line"], "corpus = 'dog': its only token"),
+        ([*PREDICT, "pdf.txt"], "pdf.txt': a PDF, not text"),
         (["train"], "needs FILE"),
         (["train", "empty.txt"], "no document holds a word"),
         (["train", "toy.txt", "--context", "12", "--layout", "pad"], "has a document of"),
@@ -176,6 +177,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, message, refused):
     Path("empty.txt").touch()
+    Path("pdf.txt").write_text("%PDF-1.4\n" + "dog cat\n" * 80)
     Path("short.txt").write_text("dog dog\n" * 40)
     Path("few.txt").write_text("dog cat\n" * 40)
     Path("questions.txt").touch()

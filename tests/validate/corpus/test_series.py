@@ -121,6 +121,8 @@ def test_steps_are_the_numbers_that_differ():
     assert steps_of(["m2/step10/a1", "m2/step9/a1"]) == [10, 9]
     assert steps_of(["a/b", "a/c"]) == [0, 1]
     assert steps_of(["checkpoint-500"]) == [500]
+    two_runs = ["a/step166", "a/step249", "a/step83", "b/step166", "b/step83"]
+    assert steps_of(two_runs) == [1, 2, 0, 4, 3]
 
 
 def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pictures, monkeypatch):
