@@ -17,6 +17,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 RTOL = 1e-9
+"""Of entries that no part of a name in the module's ``RTOLS`` mentions: what processors leave of a double."""
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -58,6 +59,12 @@ def compute(area: str) -> dict[str, Any]:
     return {name: np.fromiter(numbers(value), float) for name, value in pairs}
 
 
+def tolerance(area: str, name: str) -> float:
+    """Return the relative tolerance of an entry: of the first part of its name that has one."""
+    own: Mapping[str, float] = getattr(importlib.import_module(f"tests.golden.{area}"), "RTOLS", {})
+    return next((rtol for part, rtol in own.items() if part in name), RTOL)
+
+
 def differences(area: str) -> list[str]:
     """Return one line for each entry of an area that is missing, new, or differs from what was recorded."""
     recorded, computed = json.loads((FOLDER / f"{area}.json").read_text()), compute(area)
@@ -66,7 +73,7 @@ def differences(area: str) -> list[str]:
         was, now = recorded[name], summary(computed[name])
         finite = summary(np.where(np.isfinite(computed[name]), computed[name], 0.0))
         # Beside what is undefined, a large number, the others are known to its rounding.
-        near = RTOL * (np.abs(finite) + np.sqrt(finite[2])) + 1e-14 * np.abs(was)
+        near = tolerance(area, name) * (np.abs(finite) + np.sqrt(finite[2])) + 1e-14 * np.abs(was)
         if np.any(np.abs(np.subtract(now, was)) > near):
             found.append(f"{name}: recorded {was}, now {now}")
     return [f"{area}: {line}" for line in found]

@@ -74,8 +74,9 @@ def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record
         ours = np.array([at[name][0] for at in predicted])
         fallen = mean[0] - mean[-1]
         assert fallen > 1.0
-        # 0.1 of the fall: a curve shifted by its lag; without noise or clipping it is off by 0.3 and more.
-        record_error("mean training", float(np.abs(ours - mean).max() / fallen), below=0.1)
+        # Of the fall: a curve shifted by its lag; without noise or clipping it is off by 0.3 and more. Twelve
+        # pairs of orders gave 0.091 ± 0.005 at most (AdamW, memory): 4 standard deviations below, p = 3e-5.
+        record_error("mean training", float(np.abs(ours - mean).max() / fallen), below=0.11)
 
 
 def full_batch(settings, clip_norm=0.0):
@@ -153,23 +154,33 @@ SETTINGS, TRAINED = AdamSettings(3e-3), "reasoning train"
 OPTIONS = {"init_rate": 0.5, "d_m": 12, "d_f": 24, "batch_size": BATCH, "clip_norm": CLIP}
 
 
+@pytest.mark.statistical
 def test_cosines_at_an_accuracy_are_those_of_training(record_error):
+    """Against the mean of four orders of batches, since orders differ by a tenth in steps.
+
+    Over 32 orders the step at accuracy 0.3 was 103 ± 9 (predicted 91) and the cosine farthest off was off by
+    0.05 ± 0.04, of 0.58 that it had moved: for four orders a quarter is 4.9 standard deviations away, and
+    0.3 of the steps 4.
+    """
     anchors, wanted = list(TASK.reasoning_anchors), [0.3, 0.5]
-    course = trained_weights(SETTINGS, 400, 0)
-    # Averaged over two epochs: by its scatter a run reaches an accuracy once before its mean does.
-    accuracy = np.convolve([scores(POPULATION, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22)
-    first = [int(np.argmax(accuracy >= value)) - 11 for value in wanted]
+    firsts, cosines = [], []
+    for order in range(4):
+        course = trained_weights(SETTINGS, 340, order)
+        # Averaged over two epochs: by its scatter a run reaches an accuracy once before its mean does.
+        accuracy = np.convolve(
+            [scores(POPULATION, now, TANH)[TRAINED][1] for now in course], np.ones(22) / 22
+        )
+        firsts.append([int(np.argmax(accuracy >= value)) - 11 for value in wanted])
+        cosines.append([theory.cosine_matrix(course[k].W_emb[anchors]) for k in firsts[-1]])
     found = theory.predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
     assert found.data_set == TRAINED
     assert found.accuracy == pytest.approx(wanted)
-    # One run of 144 sequences in batches of twelve; orders of its batches differ by a fifth.
-    assert found.steps == pytest.approx(np.array(first), rel=0.3)
-    for W, k in zip(found.W_emb, first, strict=True):
-        start = theory.cosine_matrix(course[0].W_emb[anchors])
-        observed, ours = theory.cosine_matrix(course[k].W_emb[anchors]), theory.cosine_matrix(W[anchors])
+    assert found.steps == pytest.approx(np.mean(firsts, axis=0), rel=0.3)
+    start = theory.cosine_matrix(START.W_emb[anchors])
+    for W, observed in zip(found.W_emb, np.mean(cosines, axis=0), strict=True):
+        ours = theory.cosine_matrix(W[anchors])
         error, moved = (np.abs(theory.off_diagonal(observed - other)).max() for other in (ours, start))
-        record_error("cosines at an accuracy", float(error))
-        assert error < 0.1 < moved
+        record_error("cosines at an accuracy", float(error), below=moved / 4)
 
 
 def test_an_accuracy_is_where_its_step_is():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.factorisations import other_bases
+from tests.theory.flow_reference import relative
 from tests.theory.test_learning_curves import BATCH, CLIP, EXAMPLE, POPULATION, START, TASK, trained
 from theory import TANH, SGDSettings
 from theory.flows.batches import Batching
@@ -62,6 +64,30 @@ def test_draws_have_the_covariance_of_the_formula():
         P = rate * (40 / 39) / 4 / 2 * root[:, None] * inner * root
         sample = np.cov(np.array([draw[k].ravel() for draw in draws]).T)
         assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_seed_draws_the_same_numbers_in_any_basis(seed, monkeypatch):
+    """Two factors have equal eigenvalues: their eigenvectors are any basis of a plane."""
+    rng = np.random.default_rng(seed)
+    halves = [rng.normal(size=(n, n - 2)) for n in (4, 5, 6, 3, 6, 5)]
+    squares = [half @ half.T for half in halves]
+    factors = CurvatureFactors(tuple(squares[:3]), tuple(squares[3:]))
+    ones = Matrices(np.ones((4, 3)), np.ones((5, 6)), np.ones((6, 5)))
+
+    def drawn():
+        scatter = WeightScatter(factors, ones, Batching(4, 40), 0.1)
+        return [
+            scatter.reshuffled(np.random.default_rng(7)),
+            scatter.independent(3.0, np.random.default_rng(8)),
+        ]
+
+    here = drawn()
+    other_bases(monkeypatch, seed)
+    for ours, theirs in zip(here, drawn(), strict=True):
+        assert (
+            relative(theirs.packed(), ours.packed()) < 1e-6
+        )  # a rate of 1e-17 is 0 within rounding, f its root
 
 
 def seen_losses(settings, steps, rng):

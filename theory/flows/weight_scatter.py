@@ -122,10 +122,14 @@ class _Block:
         return cls(left, right, np.outer(a, g), np.sqrt(mobility))
 
     def draw(self, deviation: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return a draw with this standard deviation along each product of eigenvectors."""
+        """Return a draw with this standard deviation along each product of eigenvectors.
+
+        The normal numbers are those of the matrix's own entries, turned into the basis of eigenvectors: which
+        basis a processor's kernels return makes no difference.
+        """
         normal = rng.standard_normal(deviation.shape).astype(self.root.dtype)
-        turned = self.left @ (deviation.astype(self.root.dtype) * normal) @ self.right.T
-        return np.asarray(self.root * turned)
+        turned = deviation.astype(self.root.dtype) * (self.left.T @ normal @ self.right)
+        return np.asarray(self.root * (self.left @ turned @ self.right.T))
 
 
 def _row_and_column(mobility: FloatArray) -> tuple[FloatArray, FloatArray]:
