@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from sim.architectures.transformer import attention_pattern as attention_pattern
+    from sim.architectures.transformer import forward_cache as forward_cache
     from sim.config.language import CorpusSource as CorpusSource
     from sim.config.language import LanguageTask as LanguageTask
     from sim.config.model import EmbMLPConfig as EmbMLPConfig
@@ -16,15 +18,15 @@ if TYPE_CHECKING:
     from sim.config.model import ModelConfig as ModelConfig
     from sim.config.model import OneLayerConfig as OneLayerConfig
     from sim.config.model import TransformerConfig as TransformerConfig
-    from sim.config.model import register_model as register_model
     from sim.config.model_section import ModelSection as ModelSection
     from sim.config.presets import load_preset as load_preset
     from sim.config.presets import preset_names as preset_names
     from sim.config.run import DataConfig as DataConfig
     from sim.config.run import MemberConfig as MemberConfig
     from sim.config.run import RunConfig as RunConfig
-    from sim.config.run import TrainingConfig as TrainingConfig
     from sim.config.run import make_run_config as make_run_config
+    from sim.config.training import TrainingConfig as TrainingConfig
+    from sim.config.training import register_optimizer as register_optimizer
     from sim.data.base import Dataset as Dataset
     from sim.data.corpus import Corpus as Corpus
     from sim.data.corpus import build_corpus as build_corpus
@@ -44,16 +46,16 @@ if TYPE_CHECKING:
     from sim.models.base import TensorSpec as TensorSpec
     from sim.models.base import label_logits as label_logits
     from sim.models.base import model_of as model_of
-    from sim.models.emb_mlp import emb_mlp as emb_mlp
+    from sim.models.base import register_model as register_model
     from sim.models.initial import build as build
     from sim.models.initial import initial_std as initial_std
-    from sim.models.transformer import attention_pattern as attention_pattern
-    from sim.models.transformer import forward_cache as forward_cache
     from sim.modules.advise import Advice as Advice
     from sim.modules.advise import advise as advise
     from sim.modules.initialise import InitReport as InitReport
     from sim.modules.initialise import TensorInit as TensorInit
     from sim.modules.initialise import initialise_ as initialise_
+    from sim.optimizers.adamw import AdamW as AdamW
+    from sim.optimizers.sgd import SGD as SGD
     from sim.runs.folder import RunFolder as RunFolder
     from sim.runs.run import Run as Run
     from sim.runs.run import find_runs as find_runs

@@ -11,7 +11,7 @@ PACKAGES = ("theory", "sim", "validate")
 """The lowest first."""
 LAYERS = {
     "theory": ("edge", "task", "labels", "shapes", "integrate", "flows", "transformer", "corpus", "derive"),
-    "sim": ("config", "data", "models", "fast", "runs", "training"),
+    "sim": ("config", "optimizers", "data", "models", "fast", "architectures", "runs", "training"),
 }
 """Folders of a package, the lowest first."""
 

@@ -8,11 +8,9 @@ from torch import Tensor
 from sim import Model, ModelSection, TensorSpec, register_model
 
 
-@register_model
 class BagOfWordsConfig(ModelSection):
     """Its settings: every key can stand in a configuration's section ``model``."""
 
-    implementation = "bag_of_words:BagOfWords"
     embedding = "W_E"
     reads_order = False
 
@@ -45,3 +43,6 @@ class BagOfWords(Model[BagOfWordsConfig]):
     def widths(self, vocab_size: int) -> tuple[int, ...]:
         """Return the widths between which a step multiplies."""
         return self.section.d_m, vocab_size
+
+
+register_model(BagOfWordsConfig, BagOfWords)

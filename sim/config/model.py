@@ -10,12 +10,20 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from sim.config.model_section import KINDS as KINDS
-from sim.config.model_section import PRE_NORMS, Activation, Loss, Norm, Positions, Source, names_of_layers
+from sim.config.model_section import (
+    PRE_NORMS,
+    Activation,
+    Loss,
+    Norm,
+    Positions,
+    Source,
+    names_of_layers,
+    register_kind,
+)
 from sim.config.model_section import ModelConfig as ModelConfig
 from sim.config.model_section import ModelSection as ModelSection
 from sim.config.model_section import kind_of as kind_of
-from sim.config.model_section import register_model as register_model
+from sim.config.model_section import known_kinds as known_kinds
 from sim.config.section import Width, tagged
 from theory import InputError
 
@@ -23,11 +31,10 @@ OWN_SCALED = ("W_E", "W_pos", "W_O", "W_out")
 """The matrices that ``own_scales`` keeps at GPT-2's own initial scale."""
 
 
-@register_model
+@register_kind
 class EmbMLPConfig(ModelSection):
     """The Emb-MLP of Definition 1."""
 
-    implementation: ClassVar[str] = "sim.models.emb_mlp:EmbMLP"
     embedding: ClassVar[str] = "W_emb"
     reads_order: ClassVar[bool] = False
     loss: ClassVar[Loss] = "last-token"
@@ -45,11 +52,10 @@ class EmbMLPConfig(ModelSection):
         return ["W_emb", "W1", "W2"]
 
 
-@register_model
+@register_kind
 class OneLayerConfig(ModelSection):
     """The one-layer Transformer of Definition 2: d_m = d_vob, no norm, no positions, no read-out."""
 
-    implementation: ClassVar[str] = "sim.models.transformer:Transformer"
     embedding: ClassVar[str] = "W_E"
     n_layers: ClassVar[int] = 1
     n_heads: ClassVar[int] = 1
@@ -80,11 +86,10 @@ class OneLayerConfig(ModelSection):
         return vocab_size
 
 
-@register_model
+@register_kind
 class TransformerConfig(ModelSection):
     """The Transformer of Appendix A.1."""
 
-    implementation: ClassVar[str] = "sim.models.transformer:Transformer"
     embedding: ClassVar[str] = "W_E"
 
     kind: Literal["transformer"] = tagged("paper", "transformer")
@@ -137,14 +142,13 @@ class TransformerConfig(ModelSection):
         return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
 
-@register_model
+@register_kind
 class GPT2Config(ModelSection):
     """GPT-2: pre-norm, tied read-out, GELU (tanh form), learned positions, biases, next-token loss.
 
     The sizes are for two cores; the paper's GPT-2 has 12 layers of 12 heads and d_m = 768.
     """
 
-    implementation: ClassVar[str] = "sim.models.gpt2:GPT2"
     embedding: ClassVar[str] = "W_E"
     reads_text: ClassVar[bool] = True
     norm: ClassVar[Norm] = "pre"

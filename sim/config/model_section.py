@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from sim.config.section import Section, tagged
+from sim.discovery import import_files
 from theory import InputError
 from theory.edge.errors import unknown_name
 
@@ -28,13 +29,9 @@ LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 class ModelSection(Section):
     """The settings that every kind of model has. A kind is a subclass with a ``kind`` of its own.
 
-    Its matrices and its computations are in the class that ``implementation`` names, a
-    ``sim.models.base.Model``, imported when it is first needed: reading a configuration does not wait for
-    torch.
+    Its matrices and its computations are in a ``sim.Model``, which ``sim.register_model`` joins to it.
     """
 
-    implementation: ClassVar[str]
-    """The model's class, as "module:class"."""
     embedding: ClassVar[str]
     """The name of the embedding's tensor."""
     reads_text: ClassVar[bool] = False
@@ -84,23 +81,15 @@ def names_of_layers(n_layers: int) -> list[str]:
     return [*LAYER_MATRICES, *(f"{layer}.{name}" for layer in range(n_layers) for name in LAYER_MATRICES)]
 
 
+_SETTINGS_APART = ("emb_mlp", "gpt2", "transformer")
+"""Architectures whose settings are in ``sim.config.model``, so that reading them does not wait for torch."""
 KINDS: dict[str, type[ModelSection]] = {}
-"""Every kind of model that a configuration may name."""
+"""The kinds of model that are registered so far; ``known_kinds`` has all of them."""
 Kind = TypeVar("Kind", bound=ModelSection)
 
 
-def register_model(section: type[Kind]) -> type[Kind]:
-    """Make a kind of model known to configurations; a decorator for its section.
-
-    Where training uses several processes, each imports the section's module and so makes this call.
-
-    Raises
-    ------
-    InputError
-        If the kind has no default name, or another section has it already.
-    """
-    if not (isinstance(section, type) and issubclass(section, ModelSection)):
-        raise InputError("section", section, "not a subclass of ModelSection", "derive one from ModelSection")
+def register_kind(section: type[Kind]) -> type[Kind]:
+    """Make a kind of model known to configurations; refuse one without a name, or with another's."""
     kind = section.model_fields["kind"].default
     if not (isinstance(kind, str) and kind):
         raise InputError("kind", kind, "a section's kind needs a default", 'write kind: Literal["x"] = "x"')
@@ -109,6 +98,12 @@ def register_model(section: type[Kind]) -> type[Kind]:
         raise InputError("kind", kind, f"{names[0]} has that name", "choose another")
     KINDS[kind] = section
     return section
+
+
+def known_kinds() -> dict[str, type[ModelSection]]:
+    """Return every kind of model that a configuration may name."""
+    import_files("sim.architectures", but=_SETTINGS_APART)
+    return KINDS
 
 
 def kind_of(model: Any) -> Any:
@@ -120,10 +115,10 @@ def _read(model: Any) -> Any:
     """Return a table as the section of its kind."""
     if not isinstance(model, Mapping):
         return model
-    kind = kind_of(model)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError("kind", kind, "unknown kind", f"choose one of {', '.join(KINDS)}")
-    return KINDS[kind](**model)
+    kind, known = kind_of(model), known_kinds()
+    if not isinstance(kind, str) or kind not in known:
+        raise InputError("kind", kind, "unknown kind", f"choose one of {', '.join(known)}")
+    return known[kind](**model)
 
 
 ModelConfig = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_read)]

@@ -16,14 +16,15 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_
 
 from sim.config.language import LanguageTask
 from sim.config.model import EmbMLPConfig, ModelConfig
-from sim.config.section import MANY, Count, Section, Several, tagged
+from sim.config.section import Count, Section, Several, tagged
 from sim.config.task_files import any_task_table, as_any_task, as_task
+from sim.config.training import Training
+from sim.config.training import TrainingConfig as TrainingConfig
 from theory import InputError, Task
 from theory.edge.errors import unknown_key
 
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]
-Epoch = Annotated[int, Field(ge=0, le=MANY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Source = Literal["paper", "sibling", "chosen", "user"]
 SECTIONS = ("model", "data", "training")
@@ -59,91 +60,6 @@ class DataConfig(Section):
         return self
 
 
-class TrainingConfig(Section):
-    """How a run is trained."""
-
-    epochs: Count = tagged("chosen", 100)
-    """Passes over the training set; the paper has 1000, and 200 for GPT-2."""
-    patience: float = tagged("chosen", 0.0, ge=0, le=100)
-    """End the run once Σ learning rate has doubled this many times since a training set was last fitted
-    (accuracy 0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
-    batch_size: Count | Literal["full"] = tagged("paper", 100)
-    """Sequences per step, or "full"."""
-    optimizer: Literal["adamw", "sgd"] = tagged("paper", "adamw")
-    """The update rule."""
-    learning_rate: float = tagged("chosen", 1e-4, gt=0)
-    """Step size; the presets paper, paper-emb-mlp and paper-gpt2 have the printed ones."""
-    schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
-    """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
-    schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
-    """Whether the schedule changes the rate at every step, or once per epoch."""
-    schedule_epochs: Epoch = tagged("chosen", 0)
-    """Length of the schedule, 0 for the run's; if longer than the run, only its start is used."""
-    warmup_epochs: Epoch = tagged("chosen", 10)
-    """Epochs of the rise."""
-    warmup_factor: float = tagged("sibling", 10.0, gt=0)
-    """Ratio of the peak learning rate to the first; experiments like the paper's use 3 to 25."""
-    final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
-    """Learning rate at the end of the cosine."""
-    weight_decay: float = tagged("sibling", 0.01, ge=0)
-    """Decoupled for AdamW; L2 for SGD, where it is 0 unless set."""
-    beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
-    """Decay of AdamW's first moment."""
-    beta2: float = tagged("sibling", 0.999, ge=0, lt=1)
-    """Decay of AdamW's second moment."""
-    epsilon: float = tagged("sibling", 1e-8, gt=0)
-    """AdamW's ε."""
-    momentum: float = tagged("chosen", 0.0, ge=0, lt=1)
-    """SGD's momentum."""
-    clip_norm: float = tagged("paper", 1.0, ge=0)
-    """Largest gradient norm; 0 switches clipping off."""
-    frozen: Several[str] = tagged("chosen", ())
-    """Tensors that keep their initial values."""
-    dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
-    """Arithmetic of the training."""
-    evaluate_every: Count = tagged("chosen", 5)
-    """Epochs between evaluations; changes no weight."""
-    evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
-    """Above 1, runs are also evaluated within epochs; needs evaluate_every = 1."""
-    evaluation_size: Count = tagged("chosen", 20_000)
-    """Largest number of sequences evaluated per data set."""
-    snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
-    """Epochs at which a snapshot is kept; 0 and the last are always kept."""
-    snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
-    """What snapshots after epoch 0 keep; figures of attention and other matrices need "all"."""
-    checkpoint_every: Count = tagged("chosen", 50)
-    """Epochs between checkpoints."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _sgd_decays_nothing(cls, values: Any) -> Any:
-        """AdamW's 0.01 as L2 at SGD's rates would shrink all weights before anything is learned."""
-        if isinstance(values, Mapping) and values.get("optimizer") == "sgd":
-            return {"weight_decay": 0.0, **values}
-        return values
-
-    @model_validator(mode="after")
-    def _warmup_fits(self) -> TrainingConfig:
-        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.schedule_length:
-            problem = f"leaves no room in {self.schedule_length} epochs"
-            remedy = f"give fewer, or more {'schedule_' * bool(self.schedule_epochs)}epochs"
-            raise InputError("warmup_epochs", self.warmup_epochs, problem, remedy)
-        if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
-            several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
-            raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
-        return self
-
-    @property
-    def schedule_length(self) -> int:
-        """The schedule's length in epochs."""
-        return self.schedule_epochs or self.epochs
-
-    @property
-    def peak_learning_rate(self) -> float:
-        """The highest learning rate of the schedule, unless that rises to less than it starts with."""
-        return self.learning_rate * (1.0 if self.schedule == "constant" else self.warmup_factor)
-
-
 class Settings(Section):
     """All of a configuration but its task and members.
 
@@ -152,7 +68,7 @@ class Settings(Section):
 
     model: ModelConfig = EmbMLPConfig()
     data: DataConfig = DataConfig()
-    training: TrainingConfig = TrainingConfig()
+    training: Training = TrainingConfig()
     sources: dict[str, Source] = Field(default={}, exclude=True)
     """Where values that a preset or a study sets come from, by names such as "model.norm"."""
 
@@ -285,8 +201,6 @@ def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})
             extra = field.json_schema_extra
             tag = str(extra["source"]) if isinstance(extra, dict) else "chosen"
             found[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
-    if config.training.optimizer == "sgd":
-        found["training.weight_decay"] = "user" if config.training.weight_decay else "chosen"
     return found | config.sources | dict(recorded)
 
 

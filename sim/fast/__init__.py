@@ -1,19 +1,18 @@
 """Each member's loss and the gradients of all its tensors: autograd's numbers with less work.
 
-The models are written plainly in ``sim.models``; those that are trained most name a twin in this package
-(``Model.twin``), with hand-written gradients (``sim.fast.layers``). The others train with autograd.
+The models are written plainly in ``sim.models``, and train with autograd; those that are trained most are
+registered with hand-written gradients from this package (``sim.fast.layers``).
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from sim.config.model_section import ModelSection
-from sim.models.base import model_of
+from sim.models.base import model_of, registered
 from sim.models.layers import Parameters
 
 Found = tuple[Tensor, Parameters, Tensor]
@@ -23,19 +22,17 @@ Gradients = Callable[[Parameters, Tensor, Tensor], Found]
 
 
 def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor], tuple[Tensor, Parameters]]:
-    """Return a function that gives a model's losses (M,) in nats and gradients: its twin, or autograd.
+    """Return a function that gives a model's losses (M,) in nats and gradients, by hand or by autograd.
 
     It takes parameters, tokens (M, B, L) and labels (M, B), which follow the last tokens.
     """
-    model = model_of(section)
-    name = vars(type(model)).get("twin")  # An inherited twin has the gradients of another model.
-    if not name:
-        return model.losses_and_gradients
-    twin = pkgutil.resolve_name(name)
+    _, hand_written = registered(section)
+    if hand_written is None:
+        return model_of(section).losses_and_gradients
 
     @torch.no_grad()
     def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
-        losses, found = twin(parameters, tokens, labels, section)
+        losses, found = hand_written(parameters, tokens, labels, section)
         return losses, {name: found[name] for name in parameters}
 
     return by_hand

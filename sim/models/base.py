@@ -1,22 +1,23 @@
-"""What training, evaluation and observation need of a model, and how a model's class is found.
+"""What training, evaluation and observation need of a model, and how a section's model is found.
 
-A model is a subclass of ``Model`` and a section of the configuration (``sim.config.model.ModelSection``) that
-names it. Parameters have shape (n_members, ...), tokens (n_members, batch, L), labels (n_members, batch).
+A model is a subclass of ``Model`` and a section of the configuration (``sim.ModelSection``), joined by
+``register_model``. Parameters have shape (n_members, ...), tokens (n_members, batch, L), labels
+(n_members, batch).
 """
 
 from __future__ import annotations
 
-import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from sim.config.model import ModelConfig, ModelSection
-from sim.config.model_section import FanIn
+from sim.config.model_section import FanIn, register_kind
+from sim.discovery import import_files
 from sim.models.layers import Parameters
 from theory import InputError
 from theory.edge.checked import checked
@@ -72,12 +73,9 @@ def layer_matrices(
 class Model(ABC, Generic[SectionT]):
     """A model without its parameters: its settings are in ``section``.
 
-    A new kind needs ``specs``, ``logits`` and ``widths``; autograd gives its gradients, unless its own class
-    names a ``twin``.
+    A new kind needs ``specs``, ``logits`` and ``widths``.
     """
 
-    twin: ClassVar[str] = ""
-    """A function with hand-written gradients, as "module:function", instead of autograd (``sim.fast``)."""
     shows: frozenset[str] = frozenset()
     """Observables beside the logits: "attention", "positions", and "frozen flow" where eq. 5 applies."""
     n_layers: int = 0
@@ -142,12 +140,53 @@ def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
     return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
 
 
-def model_of(section: ModelSection) -> Model[ModelSection]:
-    """Return the model of a section of a configuration: its tensors and its logits."""
+ByHand = Callable[[Parameters, Tensor, Tensor, Any], tuple[Tensor, Parameters]]
+"""Losses (M,) and gradients, from parameters, tokens (M, B, L), labels (M, B) and the section."""
+_REGISTERED: dict[type[ModelSection], tuple[type[Model[Any]], ByHand | None]] = {}
+
+
+def register_model(
+    section: type[ModelSection], model: type[Model[Any]], gradients: ByHand | None = None
+) -> None:
+    """Add a kind of model: its settings, its computations and, if it has them, its gradients by hand.
+
+    Where training uses several processes, each imports the section's module and so makes this call.
+
+    Parameters
+    ----------
+    section : subclass of ModelSection
+        Its field ``kind`` has the kind's name as default.
+    model : subclass of Model
+    gradients : callable, optional
+        ``gradients(parameters, tokens, labels, section)`` returns losses (M,) and gradients, as autograd
+        does, which is used without it.
+
+    Raises
+    ------
+    InputError
+        If the kind has no default name, or another section has it already.
+    """
+    for argument, given, base in (("section", section, ModelSection), ("model", model, Model)):
+        if not (isinstance(given, type) and issubclass(given, base)):
+            problem, remedy = f"not a subclass of {base.__name__}", f"derive one from {base.__name__}"
+            raise InputError(argument, given, problem, remedy)
+    _REGISTERED[register_kind(section)] = model, gradients
+
+
+def registered(section: ModelSection) -> tuple[type[Model[Any]], ByHand | None]:
+    """Return the class and the hand-written gradients of a section's own kind."""
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "not a model section", "give e.g. EmbMLPConfig()")
-    made: Model[ModelSection] = pkgutil.resolve_name(section.implementation)(section)
-    return made
+    if type(section) not in _REGISTERED:
+        import_files("sim.architectures")
+    if type(section) not in _REGISTERED:
+        raise InputError("section", type(section).__name__, "has no model", "call sim.register_model first")
+    return _REGISTERED[type(section)]
+
+
+def model_of(section: ModelSection) -> Model[ModelSection]:
+    """Return the model of a section of a configuration: its tensors and its logits."""
+    return registered(section)[0](section)
 
 
 @checked

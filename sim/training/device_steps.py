@@ -8,12 +8,13 @@ On a CPU the same code runs step by step, which is how it is tested.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from sim.config.training import Step
 from sim.training.optimizer import by_member, clip_divisor
+from sim.training.steps import Steps
 
 BLOCK = 20
 """Steps in a recorded block: enough to make its launch negligible, few enough for Ctrl-C to act soon."""
@@ -24,7 +25,7 @@ _WARM_UP = 3
 class DeviceLoop:
     """Takes the steps of a ``sim.Trainer`` on its device, where parameters, data and optimiser are."""
 
-    def __init__(self, trainer: Any) -> None:
+    def __init__(self, trainer: Steps) -> None:
         self.trainer, device = trainer, trainer.device
         n, own = len(trainer.members), next(iter(trainer.parameters.values()))
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
@@ -53,7 +54,7 @@ class DeviceLoop:
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
         self.step.fill_(float(start))
-        count: int = min(most, trainer.n_train // trainer.batch - position, BLOCK)
+        count = min(most, trainer.n_train // trainer.batch - position, BLOCK)
         if count > 0:
             self._play(count)
         else:
@@ -107,4 +108,4 @@ class DeviceLoop:
         if rates.is_cuda:  # On a GPU, torch's fused step reads them in float32 only.
             rates = rates.float()
         for m, own in enumerate(by_member(gradients)):
-            trainer.optimizer.update(m, own, rates[m], self.step, divisors[m], frozen[m])
+            trainer.optimizer.update(m, own, Step(rates[m], self.step, divisors[m], frozen[m]))

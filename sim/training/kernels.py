@@ -151,8 +151,8 @@ def _compile(trainer: Trainer) -> KernelReport:
             trainer.model, list(trainer.parameters), trainer.trained, trainer.device
         )
         _, found, norms = _quietly(compiled, trainer.parameters, *batch)
-        if loop is not None and trainer.training.optimizer == "adamw":
-            update = _compiled(lambda *given: trainer.optimizer.adamw_together(*given), trainer.device)
+        if loop is not None:
+            update = _compiled(lambda *given: trainer.optimizer.update_together(*given), trainer.device)
             # Called as if all members had failed, it moves nothing.
             _quietly(update, found, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
     except Exception as error:  # Whatever the failure, torch's kernels remain.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim.config.run import TrainingConfig
+from sim.config.training import TrainingConfig
 
 HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""

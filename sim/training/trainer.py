@@ -1,20 +1,18 @@
 """The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
-``Trainer`` knows nothing of files or processes; one step is ``Trainer.step``.
+``Trainer`` knows nothing of files or processes; one step is ``Steps.step``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from sim.config.run import MemberConfig, steps_in_epoch
-from sim.data.base import Batches, Dataset
+from sim.config.run import MemberConfig
+from sim.data.base import Dataset
 from sim.data.dataset import build_dataset
-from sim.fast import Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -22,9 +20,8 @@ from sim.runs.files import Arrays, CheckpointState
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
-from sim.training.members import check_frozen, check_shared, check_size
-from sim.training.optimizer import Optimizer, by_member, clip_divisor
-from sim.training.schedule import learning_rate
+from sim.training.members import check_shared, check_size
+from sim.training.steps import Steps
 from theory.edge.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
@@ -33,7 +30,7 @@ _CHUNK = {"cpu": 2000, "cuda": 100_000}
 """Rows evaluated at a time: few enough that activations stay in a CPU's cache."""
 
 
-class Trainer:
+class Trainer(Steps):
     """Some members in training, one step at a time on a CPU, in recorded blocks on a GPU.
 
     Parameters
@@ -68,15 +65,15 @@ class Trainer:
         check_shared(members)
         check_device(device)
         check_size(members[0], len(members))
-        self.members, self.device = list(members), torch.device(device)
-        self.training, self.model, self.task = members[0].training, members[0].model, members[0].task
+        self.task = members[0].task
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
+        tokens, labels = (
+            torch.stack([getattr(data, part)[data.train] for data in self.datasets]).to(device)
+            for part in ("tokens", "labels")
+        )
         on_host = build(members, self.task.vocab_size)
-        self.parameters = {name: p.to(self.device) for name, p in on_host.items()}
-        check_frozen(self.training.frozen, self.parameters)
-        self.trained = [name for name in self.parameters if name not in self.training.frozen]
-        moving = {name: self.parameters[name] for name in self.trained}
-        self.optimizer = Optimizer(moving, [member.training for member in members])
+        super().__init__(members, {name: p.to(device) for name, p in on_host.items()}, tokens, labels)
+        self.device = torch.device(device)
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
         }
@@ -87,19 +84,7 @@ class Trainer:
             for name, rows in data.parts.items():
                 if len(rows) > most:  # Drawn once for the whole run.
                     self.evaluated[-1][name] = rows[torch.randperm(len(rows), generator=chosen)[:most]]
-        self.n_train = len(self.datasets[0].train)
-        self.steps_per_epoch = steps_in_epoch(self.n_train, self.training.batch_size)
-        size = self.training.batch_size
-        self.batch = self.n_train if size == "full" else min(int(size), self.n_train)
-        """Sequences in a step; an epoch's last may hold fewer."""
-        self.epoch = self.position = 0
-        self.sum_learning_rate = [0.0] * len(members)
-        self.failures: dict[int, str] = {}
-        self.compiled: Gradients | None = None
-        tokens = torch.stack([d.tokens[d.train] for d in self.datasets]).to(self.device)
-        labels = torch.stack([d.labels[d.train] for d in self.datasets]).to(self.device)
-        self.batches = Batches(tokens, labels, self.batch)
-        self._torch_gradients = torch_gradients(self.model, self.trained)
+        self.epoch = 0
         self.loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self.begin_epoch()
 
@@ -122,43 +107,6 @@ class Trainer:
             self.position = 0
             self.begin_epoch()
         return True
-
-    def step(self, tokens: Tensor, labels: Tensor) -> None:
-        """Take one step on sequences (M, B, L) and their labels (M, B)."""
-        losses, gradients, of_members = self.gradients(tokens, labels)
-        norms = of_members.tolist()
-        for m, (loss, norm) in enumerate(zip(losses.tolist(), norms, strict=True)):
-            if not (math.isfinite(loss) and math.isfinite(norm)):
-                self.note_failure(m, self.optimizer.step, loss, norm)
-        rates, largest = self.rates(self.optimizer.step), self.training.clip_norm
-        number = torch.tensor(float(self.optimizer.step + 1))
-        for m, own in enumerate(by_member(gradients)):
-            if m not in self.failures:
-                divisor = clip_divisor(norms[m], largest)
-                clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
-                self.optimizer.update(m, own, rates[m], number, clip)
-        self.optimizer.step += 1
-        self.note_rates(rates)
-
-    def gradients(self, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters, Tensor]:
-        """Return each member's mean loss (M,), its gradients in what is trained, and their norm (M,)."""
-        whole = labels.shape[1] == self.batch
-        take = self.compiled if self.compiled is not None and whole else self._torch_gradients
-        return take(self.parameters, tokens, labels)
-
-    def rates(self, step: int) -> list[float]:
-        """Return each member's learning rate at a step."""
-        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
-
-    def note_rates(self, rates: Sequence[float]) -> None:
-        """Add the learning rates of a step to the sums of the members that took it."""
-        for m, rate in enumerate(rates):
-            self.sum_learning_rate[m] += 0.0 if m in self.failures else rate
-
-    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
-        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
-        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
-        self.failures.setdefault(member, reason)
 
     def begin_epoch(self) -> None:
         """Draw the epoch's order, and its noise if that is fresh; first remember the generators' states."""
@@ -197,7 +145,7 @@ class Trainer:
 
     def _tensors(self, member: int) -> Parameters:
         """Return views of one member's weights and moments, by their names in checkpoints."""
-        parts = {"": self.parameters, "first/": self.optimizer.first, "second/": self.optimizer.second}
+        parts = {"": self.parameters} | {f"{kind}/": own for kind, own in self.optimizer.state.items()}
         return {f"{part}{name}": each[member] for part, own in parts.items() for name, each in own.items()}
 
     def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from sim import Trainer
 from sim.config.model import TransformerConfig
+from sim.optimizers.adamw import AdamW
 
 
 def linear(weight: Tensor) -> nn.Linear:
@@ -111,6 +112,7 @@ class PlainLoop:
         )
         self.clip_norm, self.device = t.clip_norm, device
         self.model.to(device)
+        assert isinstance(t, AdamW)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), lr=t.learning_rate, betas=(t.beta1, t.beta2), weight_decay=t.weight_decay
         )

@@ -70,13 +70,15 @@ def test_the_code_of_every_other_page_runs(page):
 def _importable(monkeypatch):
     """Let a test import the page's file for the first time, which registers its kind."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "extending"))
-    sys.modules.pop("bag_of_words", None)
+    for module in ("bag_of_words", "lion"):
+        sys.modules.pop(module, None)
     yield
-    from sim.config.model import KINDS
+    from sim.config.model_section import KINDS
+    from sim.config.training import OPTIMIZERS
     from validate import FIGURES
 
     # Whoever imports the file next registers its kind anew.
-    del KINDS["bag-of-words"], sys.modules["bag_of_words"]
+    del KINDS["bag-of-words"], OPTIMIZERS["lion"], sys.modules["bag_of_words"], sys.modules["lion"]
     FIGURES.pop(101, None)
 
 

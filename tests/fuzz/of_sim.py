@@ -67,9 +67,8 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
             for whole in CONFIGURATIONS
         },
         "LanguageTask": {"vocab_size": 4},
-        "register_model": {"section": sim.EmbMLPConfig},
+        "register_model": {"section": sim.EmbMLPConfig, "model": type(sim.model_of(MEMBER.model))},
         "advise": {"model": torch.nn.Linear(3, 2)},
-        "emb_mlp": {"parameters": sim.build([MEMBER], 30)},
         "label_logits": {"parameters": sim.build([MEMBER], 30), "model": MEMBER.model},
         "initial_std": {"name": "W1"},
         "load_preset": {"name": "cpu"},

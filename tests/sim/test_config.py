@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config
+from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config, register_model
+from sim.architectures.emb_mlp import EmbMLP
 from sim.config.language import CorpusSource, corpus_name
-from sim.config.model import KINDS, EmbMLPConfig, TransformerConfig, register_model
+from sim.config.model import EmbMLPConfig, TransformerConfig, known_kinds
 from sim.config.model_section import LAYER_MATRICES
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import make_member_config, sources
@@ -57,7 +58,7 @@ def test_numbers_of_numpy_and_paths_are_those_of_a_file() -> None:
 def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
     member = make_run_config({"model": {"kind": kind}, "task": "paper"}).members()[0]
     assert make_member_config(member.model_dump(mode="json")) == member
-    assert (member.model.kind, type(member.model)) == (kind, KINDS[kind])
+    assert (member.model.kind, type(member.model)) == (kind, known_kinds()[kind])
     matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
     assert {name for name in member.model.matrix_names() if name not in LAYER_MATRICES} == matrices
 
@@ -239,10 +240,10 @@ def test_a_kind_of_model_has_a_name_by_default() -> None:
     class Nameless(EmbMLPConfig):
         kind: Literal["nameless"]  # type: ignore[assignment]
 
-    before = dict(KINDS)
+    before = dict(known_kinds())
     with pytest.raises(InputError, match=r"^kind = .*needs a default"):
-        register_model(Nameless)
-    assert before == KINDS
+        register_model(Nameless, EmbMLP)
+    assert before == known_kinds()
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,11 @@ def test_the_compiled_update_takes_the_hosts_steps(device: str, monkeypatch: pyt
     """
     if device == "cpu":  # To torch's own operations.
         monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
-    for options in ({"clip_norm": 0.0}, {"clip_norm": 0.01, "beta1": 0.5, "beta2": 0.99, "epsilon": 1e-4}):
+    for options in (
+        {"clip_norm": 0.0},
+        {"clip_norm": 0.01, "beta1": 0.5, "beta2": 0.99, "epsilon": 1e-4},
+        {"optimizer": "sgd", "momentum": 0.5},
+    ):
         own: Any = {"dtype": "float64", "model": TRANSFORMER} | options
         members = small(seeds=[0], weight_decay=0.3, **own).members() + small(seeds=[1, 2], **own).members()
         host, together = Trainer(members), on_device(members, device)

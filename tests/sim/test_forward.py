@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, attention_pattern, build, emb_mlp, forward_cache, label_logits
-from sim.models.transformer import transformer
+from sim import MemberConfig, attention_pattern, build, forward_cache, label_logits
+from sim.architectures.transformer import transformer
 from tests.sim.conftest import small_member
 from theory import InputError, OneLayerParameters, one_layer_logits
 from theory.edge.arrays import FloatArray
@@ -107,8 +107,8 @@ def _parameters(model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Te
 @pytest.mark.parametrize("activation", SIGMA)
 def test_emb_mlp_written_out(activation: Any) -> None:
     """Definition 1 by a loop over members, sequences and tokens; a repeated token counts twice."""
-    _, p = _parameters({"d_m": 8, "d_f": 12, "activation": activation})
-    found, sigma = emb_mlp(p, TOKENS, activation), np.vectorize(SIGMA[activation])
+    config, p = _parameters({"d_m": 8, "d_f": 12, "activation": activation})
+    found, sigma = label_logits(p, TOKENS, config.model), np.vectorize(SIGMA[activation])
     for m in range(2):
         for b in range(2):
             w = sum(p["W_emb"][m, t] for t in TOKENS[m, b].tolist()).numpy()

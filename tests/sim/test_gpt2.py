@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from sim import GPT2Config, label_logits, model_of
+from sim.architectures.gpt2 import GPT2
 from sim.fast import gradients_of
 from sim.fast.gpt2 import tied_gradients
-from sim.models.gpt2 import GPT2
 from theory import InputError
 
 SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}

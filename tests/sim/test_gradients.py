@@ -1,6 +1,6 @@
 """Derivatives by hand against autograd's, for every kind of model and every option that changes them."""
 
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sim import MemberConfig, RunConfig, Trainer, label_logits
+from sim import MemberConfig, RunConfig, Trainer, label_logits, register_model
+from sim.architectures.emb_mlp import EmbMLP
+from sim.architectures.transformer import transformer
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.fast import gradients_of
 from sim.fast.token_table import pays
 from sim.models.base import model_of
-from sim.models.emb_mlp import EmbMLP
 from sim.models.initial import build
 from sim.models.layers import Parameters
-from sim.models.transformer import transformer
 from tests.sim.conftest import NOISY_TASK, small_member
 
 SIZES = {"d_m": 12, "d_f": 14}
@@ -111,7 +111,10 @@ class Colder(EmbMLP):
 
 
 class ColderConfig(EmbMLPConfig):
-    implementation: ClassVar[str] = f"{__name__}:Colder"
+    kind: Literal["colder"] = "colder"  # type: ignore[assignment]
+
+
+register_model(ColderConfig, Colder)
 
 
 def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:

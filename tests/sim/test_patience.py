@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sim import Run, train
-from sim.config.run import TrainingConfig
+from sim.config.training import TrainingConfig
 from sim.runs.run import is_complete
 from sim.training.schedule import has_ended, learning_rate
 from sim.training.session import train_together

@@ -32,16 +32,16 @@ every_kind = pytest.mark.parametrize("model", KINDS.values(), ids=KINDS.keys())
 
 def plain_run(member: MemberConfig, epochs: int) -> tuple[Trainer, dict[str, torch.Tensor]]:
     """Train one member beside the engine as anyone would: torch's optimiser and clipping, one loop."""
-    trainer, t = Trainer([member]), member.training
+    trainer = Trainer([member])
+    t: Any = member.training
     weights = {n: p[0].clone().requires_grad_(n not in t.frozen) for n, p in trainer.parameters.items()}
     moving = [w for w in weights.values() if w.requires_grad]
-    optimizer: torch.optim.Optimizer = torch.optim.SGD(
-        moving, lr=t.learning_rate, momentum=t.momentum, weight_decay=t.weight_decay
-    )
+    optimizer: torch.optim.Optimizer
     if t.optimizer == "adamw":
-        optimizer = torch.optim.AdamW(
-            moving, t.learning_rate, (t.beta1, t.beta2), t.epsilon, weight_decay=t.weight_decay
-        )
+        betas = t.beta1, t.beta2
+        optimizer = torch.optim.AdamW(moving, t.learning_rate, betas, t.epsilon, weight_decay=t.weight_decay)
+    else:
+        optimizer = torch.optim.SGD(moving, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
     data = trainer.datasets[0]
     tokens, labels = data.tokens[data.train], data.labels[data.train]
     for _ in range(epochs):

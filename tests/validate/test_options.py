@@ -180,7 +180,7 @@ def test_a_file_is_imported_and_no_namesake(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_model_of_ones_own_is_trained_resumed_and_read(tmp_path):
     (tmp_path / "task.toml").write_text(TASK)
-    (tmp_path / "own.py").write_text(MODEL.read_text().replace("bag_of_words:", "own:"))
+    (tmp_path / "own.py").write_text(MODEL.read_text())
 
     def run(*arguments):
         command = [sys.executable, "-m", "anchorflow", *arguments]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import sim
 import theory
@@ -40,7 +40,7 @@ class Options(CommandOptions):
     0.1, 0.3 and 0.5; takes minutes at the paper's size."""
     init_rate: float = 0.8
     """γ of the curves and the flow."""
-    optimizer: Literal["adamw", "sgd"] = "adamw"
+    optimizer: str = "adamw"
     """Optimiser of the curves and the flow."""
     learning_rate: float = 1e-4
     """Learning rate of that optimiser."""

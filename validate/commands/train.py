@@ -13,10 +13,11 @@ from pydantic import Field
 
 import sim
 from sim.config.language import LanguageTask
-from sim.config.model import KINDS
+from sim.config.model import known_kinds
 from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
+from sim.config.training import known_optimizers
 from theory import InputError
 from theory.edge.errors import unknown_key
 from theory.edge.reading import is_folder
@@ -57,8 +58,10 @@ class Options(TrainingOptions):
 
     @classmethod
     def known_keys(cls) -> list[Option]:
-        """Return an option for every key of a configuration, of every kind of model."""
-        return union(_keys_of(RunConfig(model=kind())) for kind in KINDS.values())
+        """Return an option for every key of a configuration, of every kind of model and optimiser."""
+        models = [RunConfig(model=kind()) for kind in known_kinds().values()]
+        trainings = [RunConfig(training=optimizer()) for optimizer in known_optimizers().values()]
+        return union(map(_keys_of, models + trainings))
 
     @classmethod
     def shown_keys(cls, given: dict[str, Any], keys: dict[str, Any]) -> list[Option]:

@@ -35,7 +35,6 @@ NEAR = 0.05
 START = 1000
 """The seed of the flow's initial weights, which no run has."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
-FLOWS = {"adamw": "AdamW flow", "sgd": "SGD flow"}
 ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
 
 
@@ -126,7 +125,7 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
 
 def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
     """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` does for P^s − u."""
-    task, name, rows = config.build_task(), FLOWS[config.training.optimizer], []
+    task, name, rows = config.build_task(), f"{config.training.title} flow", []
     for group, tokens in groups_of(task).items():
         places = [task.anchors.index(token) for token in tokens]
         for level, matrix in zip(LEVELS, matrices, strict=True):
@@ -141,7 +140,7 @@ def aligned(setting: Setting) -> list[Level]:
     At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are as in
     ``snapshots_at_levels``.
     """
-    runs, tokens, name = setting.runs, setting.task.anchors, FLOWS[setting.config.training.optimizer]
+    runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} flow"
     known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
     wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
     matrices, seconds = flow_cosines(setting.config, wanted)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
 from sim.runs.files import finite
-from theory import AdamSettings, InputError, LearningCurves, SGDSettings, predict_learning
+from theory import InputError, LearningCurves, predict_learning
 from theory.flows.learning_curves import training_size
 
 
@@ -33,16 +33,15 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in ("tanh", "identity"):
         raise InputError("config", config.name, "not an Emb-MLP with tanh or identity", "choose another run")
-    plain = training.schedule == "constant" and training.momentum == 0 and not training.frozen
+    settings = training.flow()
+    plain = training.schedule == "constant" and settings is not None and not training.frozen
     drawn = model.one_initial_scale and model.initial_embedding == "random"
     whole = config.data.source == "enumerate" and not config.data.shuffle_labels
     if not (plain and drawn and whole) or training.batch_size == "full":
         problem = "this kind of training is not predicted"
         remedy = "choose a run on all sequences, in batches, at a constant rate, without momentum"
         raise InputError("config", config.name, problem, f"{remedy} and frozen tensors")
-    rate, betas, decay = training.learning_rate, (training.beta1, training.beta2), training.weight_decay
-    is_adam, task = training.optimizer == "adamw", config.build_task()
-    settings = AdamSettings(rate, betas, training.epsilon, decay) if is_adam else SGDSettings(rate, decay)
+    task = config.build_task()
     return {
         "task": task,
         "settings": settings,
@@ -86,10 +85,9 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
 def setting(member: MemberConfig) -> str:
     """Name the network and the optimiser of the curves."""
     model, training = cast(EmbMLPConfig, member.model), member.training
-    name = {"adamw": "AdamW", "sgd": "SGD"}[training.optimizer]
     return (
-        f"γ = {member.init_rate:g}, {name} {training.learning_rate:g}, batch {training.batch_size}, "
-        f"d_m {model.d_m}, d_f {model.d_f}"
+        f"γ = {member.init_rate:g}, {training.title} {training.learning_rate:g}, "
+        f"batch {training.batch_size}, d_m {model.d_m}, d_f {model.d_f}"
     )
 
 

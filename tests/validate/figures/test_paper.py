@@ -158,7 +158,6 @@ def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
 class Own(ModelSection):
     """A kind of model that no figure knows."""
 
-    implementation = "nowhere:Nothing"
     embedding = "body.W_emb"
     kind: Literal["own"] = "own"
     d_m: int = 16

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from sim import Model, ModelSection, TensorSpec, build
+from sim import Model, ModelSection, TensorSpec, build, register_model
 from sim.models.layers import causal_mask, look_up_sum
 from tests.sim.test_forward import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER
@@ -141,7 +141,6 @@ def test_snapshots_without_matrices_give_what_the_embedding_allows(make):
 class AveragingSection(ModelSection):
     """A kind of one's own, whose tensors have other names than the Transformer's."""
 
-    implementation = f"{__name__}:Averaging"
     embedding = "table"
     kind: Literal["averaging"] = "averaging"
     d_m: int = 8
@@ -168,6 +167,9 @@ class Averaging(Model[AveragingSection]):
         logits = mask.expand(*tokens.shape[:2], 1, -1, -1)
         own = {"0.attention": logits.softmax(dim=-1), "0.attention_logits": logits}
         return own | super().intermediates(parameters, tokens, names)
+
+
+register_model(AveragingSection, Averaging)
 
 
 def test_the_attention_of_a_model_of_ones_own_needs_no_names_of_the_transformers(transformer_run):

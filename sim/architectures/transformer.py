@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
 from sim.config.model_section import LAYER_MATRICES, PRE_NORMS
+from sim.fast import transformer as by_hand
 from sim.models.base import (
     Model,
     TensorSpec,
@@ -23,6 +24,7 @@ from sim.models.base import (
     layer_matrices,
     mean_cross_entropy,
     next_tokens,
+    register_model,
     tables,
 )
 from sim.models.layers import ACTIVATIONS, Keep, Parameters, attention, layer_norm, linear, look_up, of_layer
@@ -119,8 +121,6 @@ def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only:
 class Transformer(Model[OneLayerConfig | TransformerConfig]):
     """The models of Definition 2 and Appendix A.1."""
 
-    twin = "sim.fast.transformer:transformer"
-
     def __init__(self, section: OneLayerConfig | TransformerConfig) -> None:
         super().__init__(section)
         self.n_layers = section.n_layers
@@ -179,3 +179,7 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
     ) -> dict[str, Tensor]:
         """Return intermediates by the names that ``forward_cache`` gives them."""
         return forward_cache(parameters, tokens, self.section, names)
+
+
+for section in (OneLayerConfig, TransformerConfig):
+    register_model(section, Transformer, gradients=by_hand.transformer)

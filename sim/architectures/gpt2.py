@@ -1,8 +1,8 @@
 r"""GPT-2: pre-norm, tied read-out, GELU in its tanh form, learned positions, biases everywhere.
 
 Layer l: h = x + Attn(ln1(x)), x' = h + gelu(ln2(h) W_in + b_in) W_out + b_out; logits are ln_final(x) W_Eᵀ.
-Tensors are named as in ``sim.models.transformer``. A token below 0 is padding: it comes after a sequence,
-where no real position sees it, and is never a target.
+Tensors are named as in ``sim.architectures.transformer``. A token below 0 is padding: it comes after a
+sequence, where no real position sees it, and is never a target.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from sim.config.model import OWN_SCALED, GPT2Config
-from sim.models.base import Model, Scores, TensorSpec, layer_matrices, next_tokens, tables
+from sim.fast.gpt2 import gpt2
+from sim.models.base import Model, Scores, TensorSpec, layer_matrices, next_tokens, register_model, tables
 from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up, of_layer
 
 OWN_SCALE = 0.02
@@ -25,8 +26,6 @@ OWN_SCALE = 0.02
 
 class GPT2(Model[GPT2Config]):
     """GPT-2 at any size."""
-
-    twin = "sim.fast.gpt2:gpt2"
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
         own = self.section
@@ -92,3 +91,6 @@ class GPT2(Model[GPT2Config]):
 
     def rows(self, length: int) -> int:
         return length
+
+
+register_model(GPT2Config, GPT2, gradients=gpt2)

@@ -1,0 +1,195 @@
+"""How a run is trained, and which optimisers there are.
+
+Sources are as in ``sim.config.run``. A file of ``sim/optimizers`` is an optimiser: its settings, what it
+remembers, its step and, where theory has one, its flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from sim.config.section import MANY, Count, Section, Several, tagged
+from sim.discovery import import_files
+from theory import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from theory import AdamSettings, SGDSettings
+
+    State = Mapping[str, Tensor]
+    Rates = float | Tensor
+    Tensors = list[Tensor]
+    States = Mapping[str, list[Tensor]]
+
+Epoch = Annotated[int, Field(ge=0, le=MANY)]
+
+
+class Step(NamedTuple):
+    """What a step of one member needs apart from its tensors; tensors of shape ()."""
+
+    rate: float | Tensor
+    number: Tensor
+    """Of the step, from 1."""
+    divisor: Tensor | None
+    """What the gradients are divided by, if anything."""
+    frozen: Tensor | None
+    """1 where nothing is to move."""
+
+
+class TrainingConfig(Section):
+    """How a run is trained. Each optimiser is a subclass with settings of its own (``sim.optimizers``).
+
+    ``TrainingConfig(optimizer=NAME, ...)`` makes the one with that name, by default AdamW.
+    """
+
+    title: ClassVar[str]
+    """The optimiser's name in tables and figures."""
+
+    epochs: Count = tagged("chosen", 100)
+    """Passes over the training set; the paper has 1000, and 200 for GPT-2."""
+    patience: float = tagged("chosen", 0.0, ge=0, le=100)
+    """End the run once Σ learning rate has doubled this many times since a training set was last fitted
+    (accuracy 0.5 at an evaluation); 0 trains for all epochs. Changes no weight before the end."""
+    batch_size: Count | Literal["full"] = tagged("paper", 100)
+    """Sequences per step, or "full"."""
+    optimizer: str = tagged("paper", "adamw")
+    """The update rule."""
+    learning_rate: float = tagged("chosen", 1e-4, gt=0)
+    """Step size; the presets paper, paper-emb-mlp and paper-gpt2 have the printed ones."""
+    schedule: Literal["constant", "warmup-cosine"] = tagged("chosen", "constant")
+    """warmup-cosine rises to warmup_factor × learning_rate and falls to final_learning_rate."""
+    schedule_every: Literal["step", "epoch"] = tagged("chosen", "step")
+    """Whether the schedule changes the rate at every step, or once per epoch."""
+    schedule_epochs: Epoch = tagged("chosen", 0)
+    """Length of the schedule, 0 for the run's; if longer than the run, only its start is used."""
+    warmup_epochs: Epoch = tagged("chosen", 10)
+    """Epochs of the rise."""
+    warmup_factor: float = tagged("sibling", 10.0, gt=0)
+    """Ratio of the peak learning rate to the first; experiments like the paper's use 3 to 25."""
+    final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
+    """Learning rate at the end of the cosine."""
+    weight_decay: float = tagged("sibling", 0.01, ge=0)
+    """λ, which shrinks the weights."""
+    clip_norm: float = tagged("paper", 1.0, ge=0)
+    """Largest gradient norm; 0 switches clipping off."""
+    frozen: Several[str] = tagged("chosen", ())
+    """Tensors that keep their initial values."""
+    dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
+    """Arithmetic of the training."""
+    evaluate_every: Count = tagged("chosen", 5)
+    """Epochs between evaluations; changes no weight."""
+    evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
+    """Above 1, runs are also evaluated within epochs; needs evaluate_every = 1."""
+    evaluation_size: Count = tagged("chosen", 20_000)
+    """Largest number of sequences evaluated per data set."""
+    snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
+    """Epochs at which a snapshot is kept; 0 and the last are always kept."""
+    snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
+    """What snapshots after epoch 0 keep; figures of attention and other matrices need "all"."""
+    checkpoint_every: Count = tagged("chosen", 50)
+    """Epochs between checkpoints."""
+
+    @model_validator(mode="after")
+    def _warmup_fits(self) -> TrainingConfig:
+        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.schedule_length:
+            problem = f"leaves no room in {self.schedule_length} epochs"
+            remedy = f"give fewer, or more {'schedule_' * bool(self.schedule_epochs)}epochs"
+            raise InputError("warmup_epochs", self.warmup_epochs, problem, remedy)
+        if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
+            several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
+            raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
+        return self
+
+    @property
+    def schedule_length(self) -> int:
+        """The schedule's length in epochs."""
+        return self.schedule_epochs or self.epochs
+
+    @property
+    def peak_learning_rate(self) -> float:
+        """The highest learning rate of the schedule, unless that rises to less than it starts with."""
+        return self.learning_rate * (1.0 if self.schedule == "constant" else self.warmup_factor)
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, /, **data: Any) -> TrainingConfig:  # noqa: D102
+            return super().__new__(optimizer_of(data) if cls is TrainingConfig else cls)
+
+    def initial_state(self, weight: Tensor) -> dict[str, Tensor]:
+        """Return what steps remember of a tensor, by the names that checkpoints use."""
+        return {}
+
+    def step(
+        self, weight: Tensor, gradient: Tensor, state: State, rate: Rates, decay: Rates, number: Tensor
+    ) -> tuple[Tensor, State]:
+        """Return a tensor and its state after a step, as new tensors.
+
+        ``rate`` and ``decay``, the learning rate and λ, are numbers, or tensors with one for each member;
+        ``number`` counts steps from 1. Nothing may read a value of a tensor: on a GPU, steps are recorded.
+        """
+        raise NotImplementedError
+
+    def step_in_place(self, weights: Tensors, gradients: Tensors, state: States, how: Step) -> None:
+        """Take a step of one member; an optimiser for which torch has one kernel overrides this."""
+        for index, (weight, gradient) in enumerate(zip(weights, gradients, strict=True)):
+            before = {name: tensors[index] for name, tensors in state.items()}
+            clipped = gradient if how.divisor is None else gradient / how.divisor
+            new, after = self.step(weight, clipped, before, how.rate, self.weight_decay, how.number)
+            for old, found in ((weight, new), *((before[name], after[name]) for name in before)):
+                old.copy_(found if how.frozen is None else found.where(how.frozen == 0, old))
+
+    def flow(self) -> AdamSettings | SGDSettings | None:
+        """Return what theory's flows need to know of the optimiser; None if none of them follows it."""
+        return None
+
+
+OPTIMIZERS: dict[str, type[TrainingConfig]] = {}
+"""The optimisers that are registered so far; ``known_optimizers`` has all of them."""
+Optimiser = TypeVar("Optimiser", bound=TrainingConfig)
+
+
+def register_optimizer(optimizer: type[Optimiser]) -> type[Optimiser]:
+    """Add an optimiser, a subclass of TrainingConfig; a decorator.
+
+    Raises
+    ------
+    InputError
+        If its field ``optimizer`` has no default name of its own, or another class has that name.
+    """
+    name = optimizer.model_fields["optimizer"].default
+    other = OPTIMIZERS.get(name, optimizer)
+    if (other.__module__, other.__qualname__) != (optimizer.__module__, optimizer.__qualname__):
+        raise InputError("optimizer", name, f"{other.__qualname__} has that name", "choose another")
+    OPTIMIZERS[name] = optimizer
+    return optimizer
+
+
+def known_optimizers() -> dict[str, type[TrainingConfig]]:
+    """Return every optimiser that a configuration may name."""
+    import_files("sim.optimizers")
+    return OPTIMIZERS
+
+
+def optimizer_of(table: Mapping[str, Any]) -> type[TrainingConfig]:
+    """Return the class of the optimiser that a table of settings names."""
+    name, known = table.get("optimizer", "adamw"), known_optimizers()
+    if not isinstance(name, str) or name not in known:
+        raise InputError("optimizer", name, "unknown optimiser", f"choose one of {', '.join(known)}")
+    return known[name]
+
+
+def _read(training: Any) -> Any:
+    """Return a table as the settings of its optimiser, without unchanged ones of others (saved before)."""
+    if not isinstance(training, Mapping):
+        return training
+    own = optimizer_of(training)
+    others = {k: f.default for each in OPTIMIZERS.values() for k, f in each.model_fields.items()}
+    return own(**{k: v for k, v in training.items() if k in own.model_fields or others.get(k, ...) != v})
+
+
+Training = Annotated[SerializeAsAny[TrainingConfig], BeforeValidator(_read)]
+"""The settings of any registered optimiser; a table that names none is AdamW's."""
