@@ -5,6 +5,7 @@ The functions are found by their parameter ``held_out``: a new one without a che
 """
 
 import inspect
+import itertools
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -100,6 +101,10 @@ def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
                 close(found.spread, spread)
                 close(found.inner, inner)
                 close(found.cosine, inner / np.sqrt(np.prod(np.add(signal, spread))))
+    own = [s for s in task.anchors if brute.ratio()[s] > 1e-12]
+    table = theory.finite_sample_cosines(task, own, held_out=held_out)
+    for (i, a), (j, b) in itertools.product(enumerate(own), repeat=2):
+        close(table[i, j], theory.finite_sample_cosine(task, a, b, held_out=held_out).cosine)
     with pytest.raises(theory.InputError, match="n_sequences"):
         theory.finite_sample_cosine(task, 1, 2, n_sequences=n // 2 - 1, held_out=held_out)
 
@@ -152,7 +157,7 @@ CHECKS: dict[str, Check] = {
     "predict_value_growth": value_growth,
     "sample_label_distribution": drawn_distribution,
     "sample_labels": several_labels,
-    "finite_sample_cosine": cosines,
+    **dict.fromkeys(("finite_sample_cosine", "finite_sample_cosines"), cosines),
 }
 
 

@@ -15,6 +15,7 @@ from sim.data.dataset import build_dataset
 from tests.theory.any_rule import Enumerated
 from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
+from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures.embedding import LOOKS, predictions
 from validate.judge.compare import predicted_cosines
@@ -242,3 +243,13 @@ def test_the_ceiling_of_a_rule_is_that_of_its_training_data(label):
     by_hand = counted(made.tokens[rows].tolist(), made.labels[rows].tolist())
     assert rule_ceiling(task, task.mappings[0]) == pytest.approx(by_hand)
     assert rule_ceiling(task, task.mappings[1]) is None
+
+
+def test_the_labels_are_counted_once_a_token_and_not_once_a_pair(monkeypatch):
+    mapping = Mapping(range(23), Expression("(a1 + a2) % 23"))
+    task = Task(keys=[23], n_anchors=2, length=3, vocab_size=24, mappings=[mapping])
+    combinations, calls = Domain.combinations, []
+    monkeypatch.setattr(Domain, "combinations", lambda self: calls.append(1) or combinations(self))
+    found = Prediction.of(task).cosines
+    assert len(calls) < 5 * 23
+    np.testing.assert_allclose(found["expression"]["expected in one data set"], 1)

@@ -7,15 +7,17 @@ have an expected cosine below 1 already in the data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from theory.edge.arrays import Float64, FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution
-from theory.task.domain import Domain
+from theory.task.rule import concentration
 from theory.task.task import Mapping, Task
 
 
@@ -46,7 +48,21 @@ class FiniteSample:
 def finite_sample_cosine(
     task: Task, anchor: int, other: int, *, n_sequences: Size | None = None, held_out: bool = False
 ) -> FiniteSample:
-    r"""Return the expected cosine between two anchors' empirical P̂ − u.
+    """Return the expected cosine between two anchors' empirical P̂ − u; see ``finite_sample_cosines``."""
+    for argument, token in (("anchor", anchor), ("other", other)):
+        _check_anchor(argument, task, token)
+    signal, spread = _products(task, [anchor, other], n_sequences, held_out)
+    norms, inner = np.diagonal(signal + spread), float(signal[0, 1] + spread[0, 1])
+    scale = float(np.sqrt(norms[0] * norms[1]))
+    own, of_P = ((float(m[0, 0]), float(m[1, 1])) for m in (spread, signal))
+    return FiniteSample(own, of_P, inner, inner / scale if scale else float("nan"))
+
+
+@checked
+def finite_sample_cosines(
+    task: Task, anchors: Sequence[int], *, n_sequences: Size | None = None, held_out: bool = False
+) -> Float64[FloatArray, "{len(anchors)} {len(anchors)}"]:
+    r"""Return the expected cosines of empirical P̂ − u between anchors, shape (n, n), NaN where undefined.
 
     Derived here; the paper works in the limit of infinite data. With c the number of times that a
     combination holds an anchor, T its total shift and k sequences to each combination, the covariance
@@ -57,27 +73,40 @@ def finite_sample_cosine(
     Parameters
     ----------
     task : Task
-    anchor, other : int
-        Two anchors; equal ones give cosine 1.
+    anchors : sequence of int
+        Equal ones have cosine 1.
     n_sequences : int, optional
         The size of a drawn data set with equal numbers per combination. None: every key and
         combination equally often, as in the enumerated Emb-MLP setting (k → ∞).
     held_out : bool, optional
         True: a training set of ``n_sequences`` without held-out combinations; the sums run over the others.
     """
-    for argument, token in (("anchor", anchor), ("other", other)):
-        if task.mapping_of(token) is None:
-            remedy = f"choose one of {list(task.anchors)}"
-            raise InputError(argument, token, "not an anchor of the task", remedy)
+    for token in anchors:
+        _check_anchor("anchors", task, token)
+    signal, spread = _products(task, list(anchors), n_sequences, held_out)
+    inner = signal + spread
+    scale = np.sqrt(np.multiply.outer(np.diagonal(inner), np.diagonal(inner)))
+    return np.divide(inner, scale, out=np.full_like(inner, np.nan), where=scale > 0)
+
+
+def _check_anchor(argument: str, task: Task, token: int) -> None:
+    if task.mapping_of(token) is None:
+        raise InputError(argument, token, "not an anchor of the task", f"choose one of {list(task.anchors)}")
+
+
+def _products(
+    task: Task, anchors: list[int], n_sequences: int | None, held_out: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return ⟨P^a − u, P^b − u⟩ and E⟨P̂^a − P^a, P̂^b − P^b⟩; the latter is 0 between mappings."""
     k = _per_combination(task, n_sequences, held_out)
-    distributions = [
-        label_distribution(task, s, held_out=held_out) - 1 / task.vocab_size for s in (anchor, other)
-    ]
-    signal = (float(distributions[0] @ distributions[0]), float(distributions[1] @ distributions[1]))
-    spread = (_covariance(task, anchor, anchor, k, held_out), _covariance(task, other, other, k, held_out))
-    inner = float(distributions[0] @ distributions[1]) + _covariance(task, anchor, other, k, held_out)
-    scale = np.sqrt((signal[0] + spread[0]) * (signal[1] + spread[1]))
-    return FiniteSample(spread, signal, inner, float(inner / scale) if scale else float("nan"))
+    D = label_distribution(task, anchors, held_out=held_out) - 1 / task.vocab_size
+    spread = np.zeros((len(anchors),) * 2)
+    for mapping in task.mappings:
+        inside = [i for i, token in enumerate(anchors) if token in mapping.anchors]
+        if inside:
+            own = [mapping.anchors.index(anchors[i]) for i in inside]
+            spread[np.ix_(inside, inside)] = _covariances(task, mapping, k, held_out)[np.ix_(own, own)]
+    return D @ D.T, spread
 
 
 def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:
@@ -90,24 +119,19 @@ def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> flo
     return float(Fraction(n_sequences, combinations))
 
 
-def _covariance(task: Task, a: int, b: int, k: float, held_out: bool) -> float:
-    """Return E⟨P̂^a − P^a, P̂^b − P^b⟩; zero between anchors of different mappings."""
-    mapping = task.mapping_of(a)
-    if mapping is None or mapping is not task.mapping_of(b):
-        return 0.0
+def _covariances(task: Task, mapping: Mapping, k: float, held_out: bool) -> FloatArray:
+    """Return E⟨P̂^a − P^a, P̂^b − P^b⟩ of all anchors of a mapping, shape (N_A, N_A)."""
     domain = task.domain(mapping)
-    n, mean = domain.n_combinations, mapping.rule.mean_variance(domain, a, b, k)
-    occurrences = [Fraction(domain.n_anchors, len(mapping.anchors))] * 2
-    for combination in mapping.held_out if held_out else ():
-        counts = [combination.count(token) for token in (a, b)]
-        occurrences = [every - Fraction(count, n) for every, count in zip(occurrences, counts, strict=True)]
-        mean -= float(Fraction(counts[0] * counts[1], n)) * _label_variance(mapping, domain, combination, k)
-    return mean * float(1 / (occurrences[0] * occurrences[1] * n)) if all(occurrences) else 0.0
-
-
-def _label_variance(mapping: Mapping, domain: Domain, combination: tuple[int, ...], k: float) -> float:
-    """Return F of one held-out combination; only deterministic rules have any, so that only the keys vary."""
-    rows = np.tile(combination, (len(domain.keys), 1))
-    labels = mapping.rule.evaluate(domain, np.array(domain.keys), rows)
-    shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float((1 - shares @ shares) / k)
+    share, means = Fraction(1, domain.n_combinations), mapping.rule.mean_variances(domain, k)
+    often = [Fraction(domain.n_anchors, len(mapping.anchors))] * len(mapping.anchors)
+    if held_out and mapping.held_out:
+        rows = np.array(sorted(mapping.held_out))
+        counts = (rows[:, :, None] == np.array(mapping.anchors)).sum(axis=1)
+        # Only deterministic rules hold combinations out, so that only the keys vary.
+        keys = np.repeat(np.array(domain.keys), len(rows))
+        labels = mapping.rule.evaluate(domain, keys, np.tile(rows, (len(domain.keys), 1)))
+        variances = (1 - concentration(labels.reshape(len(domain.keys), -1))) / k
+        means = means - (counts.T * variances) @ counts * float(share)
+        often = [every - n * share for every, n in zip(often, counts.sum(axis=0).tolist(), strict=True)]
+    scale = np.multiply.outer(*[np.array([float(each) for each in often])] * 2)
+    return np.asarray(np.divide(means * float(share), scale, out=np.zeros_like(means), where=scale > 0))

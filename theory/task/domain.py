@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.edge.arrays import IntArray
+from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.errors import InputError, TooManyEntriesError
 from theory.task.measure import Measure, total_of, uniform
 
@@ -121,10 +121,22 @@ class Domain:
         """Return the distribution of T over the combinations, each of weight N_A^-q times its count."""
         return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None), exact)
 
-    def mean_product(self, a: int, b: int) -> float:
-        """Return E[c_a c_b] over the combinations, where c_a is the number of anchors a in one."""
+    def pair_means(self, weights: FloatArray | None = None) -> FloatArray:
+        """Return E[w c_a c_b] over the combinations for all pairs of anchors, shape (N_A, N_A).
+
+        c_a is how often a combination holds anchor a; ``weights`` has w of each combination, by default 1.
+        """
         q, n = self.n_anchors, len(self.anchors)
-        return float(Fraction(q * (q - 1), n**2) + (a == b) * Fraction(q, n))
+        if weights is None:
+            return np.full((n, n), float(Fraction(q * (q - 1), n**2))) + np.eye(n) * (q / n)
+        by_place, places = weights.reshape((n,) * q), set(range(q))
+        means = np.zeros((n, n))
+        for i in range(q):
+            means += np.diag(by_place.sum(axis=tuple(places - {i})))
+            for j in range(i):
+                both = by_place.sum(axis=tuple(places - {i, j}))
+                means += both + both.T
+        return means / weights.size
 
     def check_enumerable(self) -> None:
         """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""

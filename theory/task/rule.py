@@ -72,8 +72,8 @@ class Rule(ABC):
         """Return the label distribution of each key and combination, shape (N_Z, N_A^q, d)."""
 
     @abstractmethod
-    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
-        """Return E[c_a c_b F] over combinations, as ``finite_sample_cosine`` defines F for k sequences."""
+    def mean_variances(self, domain: Domain, k: float) -> FloatArray:
+        """Return E[c_a c_b F] of all pairs of anchors, (N_A, N_A), with F of ``finite_sample_cosines``."""
 
     @abstractmethod
     def evaluate(self, domain: Domain, keys: IntArray, anchors: IntArray) -> IntArray:
@@ -124,12 +124,9 @@ class Deterministic(Rule):
         """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""
         return one_hot(self.labels(domain), domain.vocab_size)
 
-    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+    def mean_variances(self, domain: Domain, k: float) -> FloatArray:
         """Return E[c_a c_b F] with F = (1 − Σ_i (share of keys with label i)²) / k."""
-        domain.check_enumerable()
-        combinations = domain.combinations()
-        both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
-        return float((both @ (1 - _concentration(self, domain))) / len(both) / k)
+        return domain.pair_means(1 - concentration(self.labels(domain))) / k
 
     def draw(self, domain: Domain, rng: np.random.Generator) -> IntArray | None:
         """Draw nothing."""
@@ -167,14 +164,13 @@ def _labels(rule: Deterministic, domain: Domain) -> IntArray:
     return labels
 
 
-@functools.lru_cache(maxsize=4)
-def _concentration(rule: Deterministic, domain: Domain) -> FloatArray:
-    """Return Σ_i (share of keys with label i)² of every combination, shape (N_A^q,)."""
-    labels = np.sort(rule.labels(domain), axis=0)
+def concentration(labels: IntArray) -> FloatArray:
+    """Return Σ_i (share of keys with label i)² of every combination: (N_Z, n) → (n,)."""
+    ordered = np.sort(labels, axis=0)
     # Σ n_i² is the sum over sorted rows of (2 × position in the run of equal labels − 1).
     position = np.ones(labels.shape[1], np.int64)
     squares = np.ones(labels.shape[1], np.int64)
-    for before, after in itertools.pairwise(labels):
+    for before, after in itertools.pairwise(ordered):
         position = 1 + position * (before == after)
         squares += 2 * position - 1
-    return np.asarray(squares / len(domain.keys) ** 2)
+    return np.asarray(squares / len(labels) ** 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from theory.edge.checked import Between, Size, checked
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_controls, token_sets
+from validate.corpus.steps import steps_of
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
@@ -95,6 +95,9 @@ def compare_series(
     corpus: Any,
     *,
     tensor: str | None = None,
+    readout: str | None = None,
+    steps: Sequence[int] = (),
+    weights_only: bool = False,
     predictors: Sequence[CountPredictor] = (),
     tokens: Sequence[int] = (),
     top: Annotated[int, Between(2, 4000)] = 500,
@@ -109,12 +112,18 @@ def compare_series(
     Parameters
     ----------
     checkpoints : sequence of path or file
-        Anything ``read_embedding`` opens; sorted by the last number in which all their
-        paths differ, or else by name, with numbers by size.
+        Anything ``read_embedding`` opens; sorted by step.
     corpus : Corpus, list or tuple
         See ``compare_embedding``.
     tensor : str, optional
         The embedding's name.
+    readout : str, optional
+        The read-out's name, or "tied"; by default what the file says. Where it says nothing, "tied" and
+        "bigram" are both compared, and a warning says so.
+    steps : sequence of int, optional
+        The step of each checkpoint; by default read from its path (``steps_of``).
+    weights_only : bool, optional
+        See ``read_embedding``.
     predictors : sequence of {"bigram", "marginal", "tied", "readout"}, optional
         By default "tied" for a tied embedding; else "bigram", and "readout" for the read-out.
     tokens, top, controls, padded, seed
@@ -122,46 +131,34 @@ def compare_series(
     """
     if not checkpoints:
         raise InputError("checkpoints", [], "none", "name at least one")
-    found = [Checkpoint(checkpoint) for checkpoint in checkpoints]
-    steps = steps_of([checkpoint.name for checkpoint in found])
-    opened = sorted(zip(steps, found, strict=True), key=lambda each: each[0])
-    V, _ = shape = opened[0][1].matrix(tensor).shape
+    found = [Checkpoint(checkpoint, weights_only=weights_only) for checkpoint in checkpoints]
+    if steps and len(steps) != len(found):
+        raise InputError("steps", len(steps), f"not one for each of {len(found)} checkpoints", "give as many")
+    numbers = list(steps) or steps_of([checkpoint.name for checkpoint in found])
+    opened = sorted(zip(numbers, found, strict=True), key=lambda each: each[0])
+    shape = opened[0][1].matrices(tensor, readout)[0].rows.shape
     rng = np.random.default_rng(seed)
-    corpora = counts_and_controls(corpus, V, padded, controls, rng)
+    corpora = counts_and_controls(corpus, shape[0], padded, controls, rng)
     ((_, chosen),) = token_sets(corpora[0], tokens, top, (), rng)
     grams = cache(lambda predictor: [corpus_gram(each, chosen, predictor) for each in corpora])
-    points, rows = [], []
+    points, rows, unsaid = [], [], []
     for step, checkpoint in opened:
-        embedding = checkpoint.matrix(tensor)
-        matrices = {"embedding": embedding}
-        if checkpoint.readout is not None:
-            readout = checkpoint.matrix(checkpoint.readout)
-            matrices |= {} if np.array_equal(embedding, readout) else {"read-out": readout}
-        for kind, matrix in matrices.items():
-            if embedding.shape != shape or len(matrix) != V:
+        matrices = checkpoint.matrices(tensor, readout)
+        for kind, matrix, own in matrices:
+            # A read-out may have more rows than the embedding, or fewer: padding.
+            if (matrix.shape != shape and kind == matrices[0].kind) or len(matrix) <= chosen.max():
                 problem = f"its {kind} has the shape {matrix.shape}, the first embedding {shape}"
                 raise InputError("checkpoints", checkpoint.name, problem, "name revisions of one model")
-            own = "tied" if len(matrices) == 1 else "bigram" if kind == "embedding" else "readout"
-            for predictor in predictors or (own,):
+            for predictor in predictors or own:
                 association = associate_rows(matrix, chosen, grams(predictor), False, seed)
                 points.append(Point(step, checkpoint.name, kind, predictor, association))
-        digest = hashlib.sha256(embedding.tobytes()).digest()
-        rows.append((checkpoint.name, digest, embedding[chosen[:_SAMPLED]]))
-    return EmbeddingSeries(tuple(points), tuple(_warnings(rows)))
-
-
-def steps_of(paths: Sequence[str]) -> list[int]:
-    """Return the last number in which all paths differ, one for each path, or else their places in order.
-
-    The order is that of names in which numbers count as numbers: 83 before 166.
-    """
-    numbers = [[int(n) for n in re.findall(r"\d+", path)[-12:]] for path in paths]
-    if len({len(column) for column in numbers}) == 1:
-        for column in reversed(list(zip(*numbers, strict=True))):
-            if len(set(column)) == len(paths):
-                return list(column)
-    natural = sorted(paths, key=lambda path: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", path)])
-    return [natural.index(path) for path in paths]
+        first = matrices[0]
+        unsaid += [checkpoint.name] * (len(first.predictors) > 1 and not predictors)
+        digest = hashlib.sha256(first.rows.tobytes()).digest()
+        rows.append((checkpoint.name, digest, first.rows[chosen[:_SAMPLED]]))
+    both = f"{unsaid[0]} does not say whether its read-out is tied: both readings are shown" if unsaid else ""
+    more = f" (and {len(unsaid) - 1} others)" * (len(unsaid) > 1) + "; settle it with readout (--readout)"
+    return EmbeddingSeries(tuple(points), (*[both + more] * bool(unsaid), *_warnings(rows)))
 
 
 def _warnings(revisions: Sequence[tuple[str, bytes, FloatArray]]) -> list[str]:

@@ -17,7 +17,7 @@ from theory import (
     SampledValue,
     Task,
     TooManyEntriesError,
-    finite_sample_cosine,
+    finite_sample_cosines,
     label_distribution,
     marginal_distribution,
     off_diagonal,
@@ -164,8 +164,7 @@ def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> di
     """Return the cosines that need no samples; with ``sums_only``, only predictors that are closed forms."""
     found = task_cosines(task, tokens, sums_only=sums_only)
     with suppress(TooManyEntriesError):  # The printed prediction says that it is left out.
-        cosines = [[finite_sample_cosine(task, a, b, held_out=True).cosine for b in tokens] for a in tokens]
-        found[ONE_DATA_SET] = np.array(cosines)
+        found[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True)
     return {name: Cosines.exact(matrix) for name, matrix in found.items()}
 
 

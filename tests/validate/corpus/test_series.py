@@ -15,7 +15,7 @@ from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
 from theory import InputError
 from validate import compare_embedding, compare_series, read_embedding
 from validate.corpus.association import MEASURES
-from validate.corpus.series import steps_of
+from validate.corpus.steps import steps_of
 
 W = np.random.default_rng(0).standard_normal((V, 12))
 START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
@@ -77,7 +77,8 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path):
     for untied in (False, True):
         folder = tmp_path / str(untied)
         files = saved(folder, {step: embedding(step) for step in STEPS}, untied)
-        series = compare_series([files[i] for i in (2, 0, 3, 1)], CORPUS, top=V, controls=1)
+        readout = None if untied else "tied"
+        series = compare_series([files[i] for i in (2, 0, 3, 1)], CORPUS, readout=readout, top=V, controls=1)
         kinds = [("embedding", "bigram"), ("read-out", "readout")] if untied else [("embedding", "tied")]
         assert [(p.step, p.matrix, p.predictor) for p in series.points] == [
             (step, *kind) for step in STEPS for kind in kinds
@@ -106,7 +107,7 @@ def test_each_point_is_the_comparison_of_its_revision(tmp_path):
 
 def test_identical_and_misplaced_revisions_are_reported(tmp_path):
     matrices = {step: embedding(step) for step in STEPS}
-    late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS)
+    late = compare_series(saved(tmp_path / "late", matrices | {10: embedding(5000)}), CORPUS, readout="tied")
     (warning,) = late.warnings
     assert "step10" in warning
     assert "out of order" in warning
@@ -114,21 +115,52 @@ def test_identical_and_misplaced_revisions_are_reported(tmp_path):
     assert any("step1000" in w and "the same embedding as" in w and "step10/" in w for w in same.warnings)
     content = (tmp_path / "same" / "step1" / "model.safetensors").read_bytes()
     unnamed = [io.BytesIO(content) for _ in range(3)]
-    assert len(compare_series(unnamed, CORPUS).warnings) == 2
+    assert len(compare_series(unnamed, CORPUS, readout="tied").warnings) == 2
 
 
-def test_steps_are_the_numbers_that_differ():
-    assert steps_of(["m2/step10/a1", "m2/step9/a1"]) == [10, 9]
-    assert steps_of(["a/b", "a/c"]) == [0, 1]
-    assert steps_of(["checkpoint-500"]) == [500]
-    two_runs = ["a/step166", "a/step249", "a/step83", "b/step166", "b/step83"]
-    assert steps_of(two_runs) == [1, 2, 0, 4, 3]
+@pytest.mark.parametrize(
+    ("paths", "steps"),
+    [
+        (["m2/step10/a1", "m2/step9/a1"], [10, 9]),
+        (["a/b", "a/c"], [0, 1]),
+        (["checkpoint-500"], [500]),
+        (
+            [f"step={n}-val_loss={loss}" for n, loss in ((100, 3.21), (400, 1.23), (200, 2.9))],
+            [100, 400, 200],
+        ),
+        (["stage1-step10000-tokens42B", "stage1-step1000-tokens5B"], [10000, 1000]),
+        (["m160m/init", "m160m/1k", "m160m/2.5k", "m160m/1M"], [0, 1000, 2500, 10**6]),
+        (["iter_0001000/m", "iter_0000020/m"], [1000, 20]),
+        (["epoch=1-step=90", "epoch=0-step=45"], [90, 45]),
+        (["500_steps", "20_steps"], [500, 20]),
+        (["a/step166", "a/step249", "a/step83", "b/step166", "b/step83"], [1, 2, 0, 4, 3]),
+        (["snapshots/0a1b2c3d4e/x", "snapshots/9f8e7d6c5b/x"], [0, 1]),
+    ],
+)
+def test_steps_are_the_numbers_that_belong_to_them(paths, steps):
+    assert steps_of(paths) == steps
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (["epoch=1-step=50", "epoch=2-step=20"], "by step: 50, 20; by epoch: 1, 2"),
+        (["a1/b9", "a2/b8"], "by number 2: 9, 8; by number 1: 1, 2"),
+        (["epoch=0-step=5", "epoch=0-step=9", "epoch=1-step=5"], "by step: 5, 9, 5; by epoch: 0, 0, 1"),
+        (["step100", "final"], "some have no step"),
+    ],
+)
+def test_an_order_that_names_do_not_settle_is_refused_with_its_readings(paths, told):
+    with pytest.raises(InputError, match=f"{told}.*--steps"):
+        steps_of(paths)
 
 
 def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pictures, monkeypatch):
     Path("toy.txt").write_text("\n\n".join(toy_documents(80)))
     saved(Path("runs"), {1: embedding(1), 10: embedding(10), 100: embedding(10)})
     command = ["corpus", "embedding", "toy.txt", "--checkpoints", "runs/*/model.safetensors"]
+    assert "does not say whether its read-out is tied" in cli(*command).err
+    command += ["--readout", "tied"]
     said = cli(*command, "--out", "out")
     assert "warning: " in said.err
     written = json.loads(Path("out/series.json").read_text())
@@ -136,7 +168,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pic
     assert {file.name for file in Path("out/figures/series").iterdir()} == {"series.png", "series.svg"}
     assert cli(*command, "--json").json() == written
     monkeypatch.setenv("HOME", str(here))
-    assert len(cli(*command[:4], "~/runs/*/model.safetensors", "--json").json()["points"]) == 3
+    assert len(cli(*command[:4], "~/runs/*/model.safetensors", "--json").json()["points"]) == 6
     one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
     assert "is for --checkpoints" in cli(*command[:3], *one, code=2).err
     assert "in quotes" in cli(*command[:4], *map(str, Path("runs").glob("*/model.safetensors")), code=2).err

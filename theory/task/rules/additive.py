@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from theory.edge.arrays import IntArray
+from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.checked import as_integer
 from theory.edge.errors import InputError
 from theory.task.domain import Domain, Selection
@@ -48,9 +48,9 @@ class Additive(Deterministic):
             return totals.moved(selection.key)
         return totals.plus(uniform(domain.keys, exact))
 
-    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+    def mean_variances(self, domain: Domain, k: float) -> FloatArray:
         """Return E[c_a c_b F]: F is (1 − 1/N_Z)/k, because different keys give different labels."""
-        return domain.mean_product(a, b) * (1 - 1 / len(domain.keys)) / k
+        return domain.pair_means() * ((1 - 1 / len(domain.keys)) / k)
 
 
 @dataclass(frozen=True)

@@ -82,10 +82,10 @@ class Lookup(Table):
         entries[:, :, labels] = 1 / len(labels)
         return entries
 
-    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+    def mean_variances(self, domain: Domain, k: float) -> FloatArray:
         """Return E[c_a c_b F]: F is the same for every combination."""
         entry = 1 - 1 / len(self.labels(domain))
-        return domain.mean_product(a, b) * (entry / k + (1 - 1 / k) * entry / len(domain.keys))
+        return domain.pair_means() * (entry / k + (1 - 1 / k) * entry / len(domain.keys))
 
     def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
         return rng.choice(np.array(self.labels(domain)), size=(len(domain.keys), domain.n_combinations))
@@ -119,18 +119,17 @@ class Window(Table):
         widths = domain.totals(domain.anchors)
         return np.asarray((distance[:, None] <= widths[:, None]) / (2.0 * widths[:, None] + 1))
 
-    def mean_variance(self, domain: Domain, a: int, b: int, k: float) -> float:
+    def mean_variances(self, domain: Domain, k: float) -> FloatArray:
         """Return E[c_a c_b F]: the wider the window, the more an entry varies."""
         domain.check_enumerable()
-        combinations, totals = domain.combinations(), domain.totals(domain.anchors)
-        both = (combinations == a).sum(axis=1) * (combinations == b).sum(axis=1)
+        totals = domain.totals(domain.anchors)
         variance = np.zeros(len(totals))
         for total in np.unique(totals).tolist():
             smeared = uniform(domain.keys, False).plus(uniform(range(-total, total + 1), False))
             mean = 1 - float(smeared.weights @ smeared.weights)
             entry = 1 - 1 / (2 * total + 1)
             variance[totals == total] = mean / k + (1 - 1 / k) * entry / len(domain.keys)
-        return float(both @ variance) / len(totals)
+        return domain.pair_means(variance)
 
     def _draw(self, domain: Domain, rng: np.random.Generator) -> IntArray:
         widths = domain.totals(domain.anchors)

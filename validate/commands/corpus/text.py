@@ -112,13 +112,19 @@ class Embedding(TextOptions):
     """
 
     checkpoint: Path | None = None
-    """A safetensors file, or the index of one in parts; this or --checkpoints is needed."""
+    """A safetensors file, an index of one in parts, or a folder with it; this or --checkpoints is needed."""
     checkpoints: str = ""
     """A pattern for the files of many revisions, such as 'runs/*/model.safetensors'."""
     out: Path | None = None
     """With --checkpoints: write series.json and the figure here."""
     tensor: str | None = None
     """The embedding's name in the checkpoint, if none or several tensors have a usual name."""
+    readout: str | None = None
+    """With --checkpoints: the read-out's name, or tied; by default what the files say."""
+    steps: tuple[int, ...] = ()
+    """With --checkpoints: the step of each, in the order of their sorted paths, if these do not give it."""
+    weights_only: bool = False
+    """Also read files of torch.save, by torch.load(weights_only=True)."""
     padded: bool = False
     """Allow an embedding of more rows than the tokenizer has tokens."""
     predictor: tuple[Literal["bigram", "marginal", "tied", "readout"], ...] = ()
@@ -148,8 +154,9 @@ def embedding(options: Embedding) -> int:
     from validate.corpus.checkpoint import Checkpoint
 
     if options.checkpoint is not None:
-        if options.out is not None:
-            raise InputError("out", str(options.out), "is for --checkpoints", "leave it out")
+        for name in ("out", "readout", "steps"):
+            if getattr(options, name):
+                raise InputError(name, str(getattr(options, name)), "is for --checkpoints", "leave it out")
         revisions = [options.checkpoint]
     else:
         revisions, pattern = list[Path](), as_path("checkpoints", options.checkpoints)
@@ -161,8 +168,11 @@ def embedding(options: Embedding) -> int:
     if folder is not None:
         folder.check(("series.json",), ("figures/series",))
     # An unreadable checkpoint is reported at once, before a long text is read.
-    first, *_ = [Checkpoint(path) for path in revisions]
-    matrix = first.matrix(options.tensor)
+    first, *_ = [Checkpoint(path, weights_only=options.weights_only) for path in revisions]
+    single = options.checkpoint is not None
+    matrix = (
+        first.matrix(options.tensor) if single else first.matrices(options.tensor, options.readout)[0].rows
+    )
     corpus = sim.build_corpus(options.texts(), tokenizer=options.tokenizer)
     settings: dict[str, Any] = {
         "tokens": [corpus.token(word) for word in options.tokens],
@@ -175,7 +185,8 @@ def embedding(options: Embedding) -> int:
         source = {"checkpoint": str(options.checkpoint), "tensor": options.tensor}
         table, data = compared.table(), source | compared.to_json()
     else:
-        settings |= {"tensor": options.tensor, "predictors": options.predictor}
+        names = ("tensor", "readout", "steps", "weights_only")
+        settings |= {name: getattr(options, name) for name in names} | {"predictors": options.predictor}
         series = validate.compare_series(revisions, corpus, **settings)
         table, data, warnings = series.table(), series.to_json(), series.warnings
         if folder is not None:
