@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from theory import InputError, Task, corpus_gram, label_distribution
 from theory.corpus.rows import CountPredictor
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Between, Size, checked
-from theory.edge.reading import as_path
+from theory.edge.reading import as_path, is_file
 from validate.corpus.association import associate_rows
 from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.observe import effective_rank
@@ -33,6 +36,8 @@ class Recorder:
     cosines by predictor, with its 95 % interval and its control; the mean cosine; the losses; the norm of
     every matrix, its γ, and the effective rank of chosen ones; and the distance in γ from the start, a root
     mean square over the matrices. Recording draws no random numbers of torch and leaves the model as it is.
+    Parameters are looked up by name at each record, and sharded ones (DTensors) gathered: then every process
+    has to record, and the first writes.
 
     Parameters
     ----------
@@ -57,6 +62,9 @@ class Recorder:
         A folder for TensorBoard, which has to be installed.
     overwrite : bool, optional
         Replace ``out``.
+    resume : bool, optional
+        Go on with the rows of ``out``, if there are any; those after the first step that ``at`` is told are
+        dropped.
     seed : int, optional
         Seed of the control and the intervals.
     """
@@ -75,6 +83,7 @@ class Recorder:
         top: Annotated[int, Between(2, 4000)] = 200,
         tensorboard: Any = None,
         overwrite: bool = False,
+        resume: bool = False,
         seed: Annotated[int, Between(0)] = 0,
     ) -> None:
         self.model, self.every, self.rows = model, every, list[dict[str, float]]()
@@ -84,25 +93,36 @@ class Recorder:
                 remedy = "give a function without arguments that returns the loss"
                 raise InputError(f"losses[{name!r}]", loss, "not a function", remedy)
         self._file = None if out is None else as_path("out", out).absolute()
-        self._overwrite, self._columns = overwrite, dict[str, float | None]()
+        self._overwrite, self._columns = overwrite or resume, dict[str, float | None]()
+        self._resume, self._earlier = resume, list[dict[str, float]]()
+        if resume and (self._file is None or overwrite):
+            problem = "needs out" if self._file is None else "excludes overwrite"
+            raise InputError("resume", True, problem, "give the file to go on with, and resume alone")
         if self._file is not None:
             if self._file.suffix not in (".csv", ".parquet"):
                 remedy = "give a file that ends in .csv or .parquet"
                 raise InputError("out", str(self._file), "unknown kind of table", remedy)
-            OutputFile(self._file, overwrite=overwrite).check()
+            OutputFile(self._file, overwrite=self._overwrite).check()
             if self._file.suffix == ".parquet":
                 require("pyarrow.parquet", "table")  # Better missed now than after the training.
+            if resume and is_file(self._file):
+                self._earlier = read_rows(self._file)
         self._board = None
         if tensorboard is not None:
             library = require("torch.utils.tensorboard", package="tensorboard")
             self._board = library.SummaryWriter(str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
-        self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and r.tensor.numel() > 1]
+        self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and math.prod(r.shape) != 1]
         self._ranks = {name for r in ranks for name in matching("ranks", r, [m.name for m in self._matrices])}
-        self._seed, self._step, self._begun = seed, 0, time.perf_counter()
+        self._seed, self._begun = seed, time.perf_counter()
+        self._step: int | None = None
+        self._entry: dict[str, float] | None = None
+        self.sharded = any(hasattr(role.tensor, "full_tensor") for role in roles)
+        if self.sharded and torch.distributed.get_rank():
+            self._file = self._board = None
         self._predict(roles, data, embedding, top)
-        self._start = {role.name: _gamma(role) for role in self._matrices}
+        self._start = {role.name: _gamma(role, tensor) for role, tensor in self._tensors()}
 
     def _predict(self, roles: Sequence[Role], data: Any, embedding: str | None, top: int) -> None:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
@@ -122,15 +142,37 @@ class Recorder:
             own: CountPredictor = "tied" if role.reads_out else "bigram"
             for p in (own, "marginal", "readout"):
                 self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]
-        self._embedding = role.tensor
+        self._embedding = role.name
+
+    def _whole(self, names: Sequence[str]) -> Iterator[torch.Tensor]:
+        """Yield parameters as they are now, whole: ``load_state_dict(assign=True)`` replaces them."""
+        held = dict(self.model.named_parameters(remove_duplicate=False))
+        for name in names:
+            tensor = held.get(name)
+            if tensor is None or not tensor.numel():
+                problem = "no longer in the model" if tensor is None else "an empty shard"
+                remedy = (
+                    "record where parameters are whole (FSDP.summon_full_params), or shard by fully_shard"
+                )
+                raise InputError("model", name, problem, remedy)
+            gather = getattr(tensor, "full_tensor", None)
+            yield tensor.detach() if gather is None else gather().detach()
+
+    def _tensors(self) -> Iterator[tuple[Role, torch.Tensor]]:
+        yield from zip(self._matrices, self._whole([r.name for r in self._matrices]), strict=True)
 
     def step(self) -> None:
         """Count a step of training, and record if it is one of ``every``."""
-        self.at(self._step + 1)
+        self._check_known()
+        self.at((self._step or 0) + 1)
 
     def at(self, step: int) -> None:
         """Tell the recorder how many steps are done, for loops that count them."""
-        self._step = step
+        known, self._step = self._step is not None, step
+        if not known and self._earlier:
+            self._go_on(step)
+        elif not known and self._entry is not None and step <= 1:
+            self._keep(self._entry)
         if step % self.every == 0 and (not self.rows or self.rows[-1]["step"] != step):
             self.record()
 
@@ -140,36 +182,62 @@ class Recorder:
 
     def record(self) -> dict[str, float]:
         """Record now, at any step, and return the row."""
-        row = {"step": float(self._step), "seconds": time.perf_counter() - self._begun}
+        self._check_known()
+        self._step = self._step or 0
+        return self._keep(self._row(self._step))
+
+    def _check_known(self) -> None:
+        if self._resume and self._step is None:
+            problem = "the step at which training goes on is not known"
+            raise InputError("resume", True, problem, "call at(step) first")
+
+    def _go_on(self, step: int) -> None:
+        """Keep the rows of the file up to a step; time and distances count from its beginning."""
+        self.rows = [row for row in self._earlier if row["step"] <= step]
+        first = self._earlier[0]
+        known = first.get("gamma distance") == 0
+        self._start = {
+            name: first.get(f"gamma/{name}", math.nan) if known else math.nan for name in self._start
+        }
+        if self.rows:
+            self._begun -= self.rows[-1]["seconds"]
+            self._write(".csv", whole=True)
+
+    def _row(self, step: int) -> dict[str, float]:
+        row = {"step": float(step), "seconds": time.perf_counter() - self._begun}
         with torch.no_grad():
             row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
             row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
-            row |= self._cosines()
+            row |= self._cosines(*self._whole([self._embedding]))
             squares = []
-            for role in self._matrices:
-                row[f"norm/{role.name}"] = float(role.tensor.float().norm())
-                row[f"gamma/{role.name}"] = gamma = _gamma(role)
+            for role, tensor in self._tensors():
+                row[f"norm/{role.name}"] = float(tensor.float().norm())
+                row[f"gamma/{role.name}"] = gamma = _gamma(role, tensor)
                 if math.isfinite(self._start[role.name]):
                     squares.append((gamma - self._start[role.name]) ** 2)
                 if role.name in self._ranks:
-                    matrix = role.tensor.detach().flatten(0, -2).float().cpu()
+                    matrix = tensor.flatten(0, -2).float().cpu()
                     known = bool(torch.isfinite(matrix).all())
                     rank = effective_rank(torch.linalg.svdvals(matrix).numpy()) if known else math.nan
                     row[f"rank/{role.name}"] = rank
         row["gamma distance"] = math.sqrt(sum(squares) / len(squares)) if squares else math.nan
+        return row
+
+    def _keep(self, row: dict[str, float]) -> dict[str, float]:
         self.rows.append(row)
         if self._board is not None:
             for name, value in row.items():
-                self._board.add_scalar(name.replace(" ", "_"), value, self._step)
+                self._board.add_scalar(name.replace(" ", "_"), value, int(row["step"]))
         self._write(".csv")
         return row
 
-    def _write(self, kind: str) -> None:
+    def _write(self, kind: str, *, whole: bool = False) -> None:
         """Append the last row to a CSV file; rewrite the file if a new loss has added a column."""
-        file, row = self._file, self.rows[-1]
-        if file is None or file.suffix != kind:
+        file = self._file
+        if file is None or file.suffix != kind or not self.rows:
             return
-        if kind == ".csv" and row.keys() <= self._columns.keys():
+        row = self.rows[-1]
+        if kind == ".csv" and not whole and row.keys() <= self._columns.keys():
             with file.open("a", encoding="utf-8", newline="") as opened:
                 opened.write(csv_text([self._columns | row]).partition("\n")[2])
         else:
@@ -177,8 +245,8 @@ class Recorder:
             self._columns = {name: None for row in self.rows for name in row}
             write_table([self._columns | row for row in self.rows], file, overwrite=overwrite)
 
-    def _cosines(self) -> dict[str, float]:
-        rows = self._embedding.detach()[torch.from_numpy(self._tokens).to(self._embedding.device)].cpu()
+    def _cosines(self, embedding: torch.Tensor) -> dict[str, float]:
+        rows = embedding[torch.from_numpy(self._tokens).to(embedding.device)].cpu()
         # A row with NaN or infinity counts as undefined: all zeros.
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).numpy()
         columns: dict[str, float] = {}
@@ -191,19 +259,28 @@ class Recorder:
         return columns
 
     def close(self) -> None:
-        """Record the last step, unless it is recorded, and write a Parquet file."""
-        if not self.rows or self.rows[-1]["step"] != self._step:
+        """Record the last step, unless it is recorded or no step is known, and write a Parquet file."""
+        if self._step is not None and (not self.rows or self.rows[-1]["step"] != self._step):
             self.record()
+        self._finish()
+
+    def _finish(self) -> None:
         self._write(".parquet")
         if self._board is not None:
             self._board.close()
 
     def __enter__(self) -> Recorder:
-        self.at(self._step)
+        # Which step these weights belong to is known when the loop tells its first one.
+        if self._step is None and not self._resume:
+            self._entry = self._row(0)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        with suppress(Exception):  # The error of the loop is the one to be seen.
+            self._finish()
 
     def transformers_callback(self) -> Any:
         """Return a callback for the Trainer of ``transformers``; it keeps the losses that are logged."""
@@ -212,7 +289,7 @@ class Recorder:
         class Callback(library.TrainerCallback):  # type: ignore[misc, name-defined]
             # A step is recorded when the next one begins, with the losses evaluated in between.
             def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if state.is_world_process_zero:
+                if state.is_world_process_zero or recorder.sharded:
                     recorder.at(state.global_step)
 
             def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
@@ -226,7 +303,7 @@ class Recorder:
             on_step_end = on_save  # The last step is not always saved.
 
             def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if state.is_world_process_zero:
+                if state.is_world_process_zero or recorder.sharded:
                     recorder.at(state.global_step)
                     recorder.close()
 
@@ -237,19 +314,19 @@ class Recorder:
         library, recorder = require("lightning.pytorch", package="lightning"), self
 
         class Callback(library.Callback):  # type: ignore[misc, name-defined]
-            # Only one of several processes records, since they share a file.
+            # Only one of several processes records, since they share a file, unless each has a part.
             def on_train_start(self, trainer: Any, module: Any) -> None:
-                if trainer.is_global_zero:
+                if trainer.is_global_zero or recorder.sharded:
                     recorder.at(trainer.global_step)
 
             def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
                 metrics = trainer.callback_metrics.items()
                 recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
-                if trainer.is_global_zero:
+                if trainer.is_global_zero or recorder.sharded:
                     recorder.at(trainer.global_step)
 
             def on_fit_end(self, trainer: Any, module: Any) -> None:
-                if trainer.is_global_zero:
+                if trainer.is_global_zero or recorder.sharded:
                     recorder.close()
 
         return Callback()
@@ -268,6 +345,24 @@ def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Rol
     return fits[0]
 
 
-def _gamma(role: Role) -> float:
-    std = float(role.tensor.detach().float().std())
+def _gamma(role: Role, tensor: torch.Tensor) -> float:
+    std = float(tensor.float().std())
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan
+
+
+def read_rows(file: Path) -> list[dict[str, float]]:
+    """Return the rows of an earlier recording; a last line that was cut off is left out."""
+    try:
+        if file.suffix == ".parquet":
+            parquet = require("pyarrow.parquet", "table")
+            read = parquet.read_table(file).to_pylist()
+        else:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            read = list(csv.DictReader(line for line in lines if line.endswith("\n")))
+        rows = [{name: float(v) for name, v in row.items() if v not in (None, "")} for row in read]
+        steps = [row["step"] for row in rows if math.isfinite(row["seconds"])]
+        if steps == sorted(steps):
+            return rows
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, csv.Error):
+        pass
+    raise InputError("out", str(file), "not a recording", "give its file, or leave resume out")

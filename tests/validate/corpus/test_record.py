@@ -17,6 +17,7 @@ from tests.foreign_models import Language
 from tests.validate.corpus.test_compare_embedding import CORPUS, V
 from theory import InputError, Task, cosine_matrix, label_distribution, off_diagonal
 from validate import Recorder, compare_embedding
+from validate.corpus.record import read_rows
 
 
 def language():
@@ -143,12 +144,116 @@ def test_norms_of_half_precision_are_not_rounded_to_it():
     assert Recorder(model, CORPUS).record()["norm/wte.weight"] == pytest.approx(norm, rel=1e-5)
 
 
+def test_parameters_that_are_replaced_are_recorded_and_not_the_old_ones():
+    model = language()
+    recorder = Recorder(model, CORPUS)
+    recorder.record()
+    new = {name: 3 * value for name, value in model.state_dict().items()}
+    model.load_state_dict(new, assign=True)
+    first, second = recorder.rows[0], recorder.record()
+    assert second["norm/wte.weight"] == pytest.approx(3 * first["norm/wte.weight"])
+    assert second["pearson/tied"] == pytest.approx(first["pearson/tied"])
+    model.wte.weight.data = model.wte.weight.data[:0]
+    with pytest.raises(InputError, match=r"model = 'wte.weight': an empty shard"):
+        recorder.record()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+def test_sharded_parameters_are_gathered():
+    """One process of FSDP2's own sharding; its parameters are DTensors."""
+    from torch import distributed
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp import fully_shard
+
+    model = language()
+    plain = Recorder(copy.deepcopy(model), CORPUS, ranks=["*c_fc.weight"]).record()
+    distributed.init_process_group("gloo", store=torch._C._distributed_c10d.HashStore(), rank=0, world_size=1)
+    try:
+        fully_shard(model, mesh=DeviceMesh("cpu", [0]))
+        sharded = Recorder(model, CORPUS, ranks=["*c_fc.weight"]).record()
+    finally:
+        distributed.destroy_process_group()
+    assert {k: v for k, v in sharded.items() if k != "seconds"} == pytest.approx(
+        {k: v for k, v in plain.items() if k != "seconds"}
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_recording_goes_on_where_the_training_does(tmp_path, kind):
+    """Its rows past the step are dropped, the others kept; distances count from its own beginning."""
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet", reason="needs the extra anchorflow[table]")
+    out, model = tmp_path / f"record.{kind}", language()
+    with Recorder(model, CORPUS, every=2, out=out, resume=True) as whole:
+        whole.at(0)
+        train(model, whole, 5)
+        at_four = copy.deepcopy(model.state_dict())
+        train(model, whole, 3)
+    model.load_state_dict(at_four)
+    if kind == "csv":
+        out.write_text(out.read_text() + "10,3.5,0.2")  # Cut off while it was written.
+    with Recorder(model, CORPUS, every=2, out=out, resume=True) as again:
+        with pytest.raises(InputError, match=r"resume = True: the step .* is not known; call at"):
+            again.step()
+        again.at(5)
+        train(model, again, 2)
+    assert [row["step"] for row in again.rows] == [0, 2, 4, 6, 7]
+    assert again.rows[:3] == [whole.rows[i] for i in range(3)]
+    assert again.rows[3]["gamma distance"] == pytest.approx(whole.rows[3]["gamma distance"])
+    assert again.rows[3]["seconds"] >= again.rows[2]["seconds"]
+    assert read_rows(out) == again.rows
+
+
+def test_what_cannot_be_gone_on_with_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("step,loss\n0,1\n")
+    for settings, message in (
+        ({"out": tmp_path / "a.csv"}, "not a recording"),
+        ({}, "needs out"),
+        ({"out": tmp_path / "b.csv", "overwrite": True}, "excludes overwrite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Recorder(language(), CORPUS, resume=True, **settings)
+
+
+def test_nothing_is_recorded_before_a_step_is_known(tmp_path):
+    """A loop that goes on at step 20 has no step 0 of these weights."""
+    with Recorder(language(), CORPUS, every=10) as recorder:
+        assert not recorder.rows
+        recorder.at(21)
+        recorder.at(30)
+    assert [row["step"] for row in recorder.rows] == [30]
+    with Recorder(language(), CORPUS, out=tmp_path / "record.csv") as idle:
+        pass
+    assert not idle.rows
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_error_of_the_loop_is_the_one_that_is_seen(tmp_path, kind):
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet", reason="needs the extra anchorflow[table]")
+    countdown, out = iter([3.0, 2.0]), tmp_path / f"record.{kind}"
+    losses = {"held out": lambda: next(countdown)}  # The third time it fails.
+    recorder = Recorder(language(), CORPUS, every=2, out=out, losses=losses)
+
+    def loop():
+        with recorder:
+            recorder.at(1)
+            recorder.at(2)
+            recorder.at(3)
+            raise KeyError("the loop's")
+
+    with pytest.raises(KeyError, match="the loop's"):
+        loop()
+    assert [row["step"] for row in read_rows(out)] == [0, 2]
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_file_holds_the_rows_whenever_a_column_comes(here, monkeypatch, kind):
     """Losses that the loop notes later, in any order, and in whatever folder, stand in every row."""
     out = here / f"record.{kind}"
     with Recorder(language(), CORPUS, every=2, out=out.name) as recorder:
         monkeypatch.chdir("/")
+        recorder.at(0)
         recorder.at(2)
         recorder.note(train=3.5)
         recorder.at(4)
