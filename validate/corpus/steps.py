@@ -26,8 +26,8 @@ def steps_of(paths: Sequence[str]) -> list[int]:
     """Return the step of each path.
 
     It is the number beside "step", "iter", "checkpoint" or "epoch", or else the number in which the paths
-    differ; k, M and B are understood, and "init" is step 0. Paths without any number keep their order; runs that share steps are
-    numbered by name.
+    differ; k, M and B are understood, and "init" is step 0. Paths without any number keep their order; runs
+    that share steps are numbered by name.
 
     Raises
     ------
