@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from theory.labels.entropies import label_entropies as label_entropies
     from theory.labels.finite_sample import FiniteSample as FiniteSample
     from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
-    from theory.labels.finite_sample import finite_sample_cosines as finite_sample_cosines
     from theory.labels.matrices import cooccurrence_matrix as cooccurrence_matrix
     from theory.labels.matrices import expected_cooccurrence as expected_cooccurrence
     from theory.labels.matrices import expected_token_label_matrix as expected_token_label_matrix

@@ -122,7 +122,6 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     **{name: {"n_sequences": 4} for name in ("adam_steps", "adaptive_flow")},
     **{name: {"task": WIDE} for name in ("inner_product_bound", "gaussian_shape", "normal_distance")},
     **{name: {"task": WIDE} for name in ("gaussian_embedding", "finite_sample_cosine")},
-    "finite_sample_cosines": {"task": WIDE, "anchors": [1, 2]},
     "EmbMLPParameters.draw": {},
 }
 

@@ -17,7 +17,6 @@ from theory import (
     SampledValue,
     Task,
     TooManyEntriesError,
-    finite_sample_cosines,
     label_distribution,
     marginal_distribution,
     off_diagonal,
@@ -26,6 +25,7 @@ from theory import (
 )
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import shown
+from theory.labels.finite_sample import finite_sample_cosines
 from validate.observe.observations import UNDEFINED
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, groups_of, task_cosines
 
