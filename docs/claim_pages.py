@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import validate
 from validate import judge_claims, ledger
-from validate.judge.condition import BY_LABEL, SETTINGS
+from validate.judge.claims import topics
+from validate.judge.claims.rows import ROWS
 from validate.judge.evidence import Evidence
-from validate.judge.ledger import FOLDER as TOPIC_FILES
 from validate.judge.presentation import (
     LACKING_HEADER,
     ROW_HEADER,
     answer_rows,
     by_statement,
     closing_lines,
-    headline,
     lacking_rows,
-    measured,
     paragraph,
     summary,
-    to_json,
 )
+from validate.judge.result import Finding, Outcome
+from validate.judge.settings import BY_LABEL, SETTINGS
 from validate.observe import KEPT
+from validate.observe.bounds import Bound, Value, ends
 
 PAGES = Path(__file__).resolve().parent / "claims"
 JUDGED = PAGES / "claims.json"
@@ -37,37 +38,34 @@ TOPICS = {
     "interventions": "Interventions and opposing claims",
     "text": "Language models on text",
 }
-Claimed = dict[str, Any]
-ROWS = tomllib.loads(TOPIC_FILES.with_name("rows.toml").read_text("utf-8"))["row"]
 
 
 def topic_of() -> dict[int, str]:
-    """Return the topic of each claim of the ledger, by number; those about corpora are in no topic's file."""
-    files = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in TOPIC_FILES.glob("*.toml")}
-    named = {claim["number"]: stem for stem, data in files.items() for claim in data["claim"]}
-    return {claim.number: named.get(claim.number, "text") for claim in ledger()}
+    """Return the topic of each claim of the ledger, by number."""
+    return {claim.number: topic for topic, claims in topics().items() for claim in claims}
 
 
-def judge() -> list[Claimed]:
+def judge() -> list[Finding]:
     """Judge every claim by the kept runs."""
     evidence = Evidence()
-    claims: list[Claimed] = to_json(judge_claims(ledger(), evidence.find, evidence.absent))["claims"]
-    return claims
+    return judge_claims(ledger(), evidence.find, evidence.absent)
 
 
 def write() -> None:
     """Judge and write every page, unless nothing has changed since they were written."""
-    sources = [*KEPT.rglob("*"), *TOPIC_FILES.parent.rglob("*.*"), Path(__file__)]
+    judged_by = Path(validate.judge.claims.__file__).parents[1]
+    sources = [*KEPT.rglob("*"), *judged_by.rglob("*.*"), Path(__file__)]
     if JUDGED.exists() and JUDGED.stat().st_mtime > max(path.stat().st_mtime for path in sources):
         return
     PAGES.mkdir(exist_ok=True)
-    claims, topics = judge(), topic_of()
+    claims, topic = judge(), topic_of()
     (PAGES / "answer.md").write_text(answer(claims), encoding="utf-8")
-    for topic, title in TOPICS.items():
-        own = [claim for claim in claims if topics[claim["number"]] == topic]
+    for name, title in TOPICS.items():
+        own = [claim for claim in claims if topic[claim.number] == name]
         page = f"# Claims: {title[0].lower()}{title[1:]}\n\n{LEGEND}" + "\n".join(map(section, own))
-        (PAGES / f"{topic}.md").write_text(page, encoding="utf-8")
-    JUDGED.write_text(json.dumps(claims, ensure_ascii=False), encoding="utf-8")
+        (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
+    plain = [claim.to_json() for claim in claims]
+    JUDGED.write_text(json.dumps(plain, ensure_ascii=False), encoding="utf-8")
 
 
 LEGEND = (
@@ -77,7 +75,7 @@ LEGEND = (
 )
 
 
-def answer(claims: list[Claimed]) -> str:
+def answer(claims: Sequence[Finding]) -> str:
     """Return the page of the twelve rows, of the settings and of all verdicts."""
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
@@ -86,8 +84,8 @@ def answer(claims: list[Claimed]) -> str:
     head = ["claim", ROW_HEADER[1], "γ 0.8", "γ 0.3", number, *where, "holds in"]
     rows = [
         [
-            ", ".join(map(str, row["claims"])),
-            f"{statement} ({row['number']})",
+            ", ".join(map(str, row.claims)),
+            f"{statement} ({row.number})",
             *both,
             value,
             BY_LABEL[at].name,
@@ -103,93 +101,88 @@ def answer(claims: list[Claimed]) -> str:
     )
 
 
-def answers(claims: list[Claimed]) -> list[tuple[list[str], list[str]]]:
+def answers(claims: Sequence[Finding]) -> list[tuple[list[str], list[str]]]:
     """Return the twelve rows, each with the means at γ = 0.8 and 0.3 of the contrast that its number is."""
     found = []
     for own, shown in zip(by_statement(claims).values(), answer_rows(claims), strict=True):
-        primary = headline(own[0])
-        both = [mean_of(side["values"]) for side in primary["sides"]]
-        found.append((shown, both if primary["init_rates"] == "0.8 − 0.3" else ["", ""]))
+        primary = own[0].primary
+        both = [mean_of(side.values) for side in primary.sides]
+        found.append((shown, both if primary.init_rates == "0.8 − 0.3" else ["", ""]))
     return found
 
 
-def mean_of(values: list[Any]) -> str:
+def mean_of(values: Sequence[Value]) -> str:
     """Return the mean over seeds; of values that lie between two ends, the mean of the low ends."""
-    lows = [value["low"] if isinstance(value, dict) else value for value in values]
-    bound = "≥ " * any(isinstance(value, dict) for value in values)
-    return "–" if None in lows or not lows else f"{bound}{sum(lows) / len(lows):z.2f}"
+    lows = [ends(value)[0] for value in values]
+    bound = "≥ " * any(isinstance(value, Bound) for value in values)
+    return f"{bound}{sum(lows) / len(lows):z.2f}" if lows and all(map(math.isfinite, lows)) else "–"
 
 
-def verdict_table(claims: list[Claimed]) -> str:
+def verdict_table(claims: Sequence[Finding]) -> str:
     """Return the verdict of every claim at every setting that was tested, as a Markdown table."""
     labels = tested(claims)
     rows = [
-        [str(c["number"]), c["name"], *(c["verdicts"].get(label, "") for label in labels)]
+        [str(c.number), c.name, *(c.verdicts.get(label, "") for label in labels)]
         for c in claims
-        if not c["appendix"]
+        if not c.appendix
     ]
     return table([["", "claim", *labels], *rows])
 
 
-def tested(claims: list[Claimed]) -> list[str]:
+def tested(claims: Sequence[Finding]) -> list[str]:
     """Return the settings at which any of some claims was tested, checks of robustness last."""
-    found = {label for c in claims for label, verdict in c["verdicts"].items() if verdict != "not tested"}
+    found = {label for c in claims for label, verdict in c.verdicts.items() if verdict != "not tested"}
     return [s.label for s in sorted(SETTINGS, key=lambda s: s.robustness) if s.label in found]
 
 
-def section(claim: Claimed) -> str:
+def section(claim: Finding) -> str:
     """Return a claim's part of its topic's page."""
     labels = tested([claim])
-    by_name: dict[tuple[str, str], dict[str, Claimed]] = {}
-    for condition in claim["conditions"]:
-        if condition["setting"] in labels and not condition["missing"]:
-            by_name.setdefault((name_of(condition), asked(condition)), {})[condition["setting"]] = condition
+    by_name: dict[tuple[str, str], dict[str, Outcome]] = {}
+    for outcome in claim.conditions:
+        if outcome.setting in labels and not outcome.missing:
+            by_name.setdefault((name_of(outcome), outcome.asked), {})[outcome.setting] = outcome
     rows = [
         [name, threshold, *(cell(found.get(label)) for label in labels)]
         for (name, threshold), found in by_name.items()
     ]
     head = ["measure", "holds if", *(BY_LABEL[label].name for label in labels)]
     shown = table([head, *rows]) if labels else "No runs that could decide it are kept.\n"
-    name = f"{claim['name'][0].upper()}{claim['name'][1:]}"
+    name = f"{claim.name[0].upper()}{claim.name[1:]}"
+    said = f"*The paper:* {claim.paper}\n\n" * bool(claim.paper)
     return (
-        f"## {claim['number']}. {name}\n\n{claim['statement']} ({claim['section']})\n\n"
+        f"## {claim.number}. {name}\n\n{claim.statement} ({claim.section})\n\n{said}"
         f"**Verdict:** {summary(claim)}.\n\n{shown}{reasons(claim)}"
     )
 
 
-def name_of(condition: Claimed) -> str:
-    """Return what a condition measures, with its contrast: two γ, or two kinds of run."""
-    name, contrast = str(condition["measure"]), condition["init_rates"]
-    kinds = list(dict.fromkeys(side["measure"] for side in condition["sides"]))
+def name_of(outcome: Outcome) -> str:
+    """Return what an endpoint measures, with its contrast: two γ, or two kinds of run."""
+    name, contrast = outcome.measure, outcome.init_rates
+    kinds = list(dict.fromkeys(side.measure for side in outcome.sides))
     if len(kinds) > 1 and "−" not in contrast:
         return f"{kinds[0]}, minus {kinds[1]}"
     if contrast not in ("", "all") and "γ" not in name:
         name = f"{name}, γ = {contrast}"
-    others = [study for study in condition["studies"] if study != BY_LABEL[condition["setting"]].study]
-    return f"{name} ({', '.join(others)})" if others and condition["role"] == "shown" else name
+    others = [study for study in outcome.studies if study != BY_LABEL[outcome.setting].study]
+    return f"{name} ({', '.join(others)})" if others and outcome.role == "shown" else name
 
 
-def asked(condition: Claimed) -> str:
-    """Return a condition's threshold; nothing where it is only shown."""
-    return measured(condition)[1] if condition["role"] == "endpoint" else ""
-
-
-def reasons(claim: Claimed) -> str:
+def reasons(claim: Finding) -> str:
     """Return why thresholds are where they are, each reason once."""
-    endpoints = [c for c in claim["conditions"] if c["role"] == "endpoint" and c["reason"]]
-    told = dict.fromkeys(f"{asked(c)}: {c['reason']}" for c in endpoints)
+    endpoints = [o for o in claim.conditions if o.role == "endpoint" and o.reason]
+    told = dict.fromkeys(f"{o.asked}: {o.reason}" for o in endpoints)
     return f"\n*Thresholds.* {'; '.join(told)}.\n" if told else ""
 
 
-def cell(condition: Claimed | None) -> str:
+def cell(outcome: Outcome | None) -> str:
     """Return a condition's state and number at one setting."""
-    if condition is None or condition["missing"]:
+    if outcome is None or outcome.missing:
         return "–"
-    _, _, found, seeds = measured(condition, brief=True)
-    state = f"**{condition['state']}** " * (condition["role"] == "endpoint")
-    estimate, _, interval = found.partition(" [")
+    state = f"**{outcome.state}** " * (outcome.role == "endpoint")
+    estimate, _, interval = outcome.found(brief=True).partition(" [")
     kept_together = f"{estimate} [{interval}".replace(", ", ",\N{NO-BREAK SPACE}") if interval else estimate
-    return f"{state}{kept_together}, n\N{NO-BREAK SPACE}{seeds}"
+    return f"{state}{kept_together}, n\N{NO-BREAK SPACE}{outcome.estimate.n}"
 
 
 def table(rows: list[list[str]]) -> str:

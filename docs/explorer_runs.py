@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from theory.edge.arrays import FloatArray
-from validate.judge.condition import BY_LABEL, FULL_SIZE, Setup
-from validate.judge.groups import Setting, early_text, group_runs
+from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
 from validate.observe import NoRunsError, kept
+from validate.observe.groups import Setting, early_text, group_runs
 from validate.observe.times import early_epoch
 
 SETUPS = (*FULL_SIZE, BY_LABEL["MLP"])

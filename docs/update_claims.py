@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from claim_pages import Claimed, answers, judge
+from claim_pages import answers, judge
 from claim_pages import table as as_markdown
 from command_line import without_arguments
+
+from validate import Finding
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
 
 
-def table(claims: list[Claimed]) -> str:
+def table(claims: Sequence[Finding]) -> str:
     """Return the twelve rows as a Markdown table, with what a number contrasts beside it."""
     head = ["", "statement", "γ 0.8", "γ 0.3", "number [interval]", "holds in"]
     rows = [

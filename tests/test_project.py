@@ -69,7 +69,7 @@ assert not {'numpy', 'scipy', 'sympy', 'torch', 'matplotlib', 'pydantic'} & set(
 assert main(['train', 'nowhere.toml']) == 2
 assert main(['predict', 'nowhere.toml']) == 2
 assert not {'torch', 'matplotlib', 'scipy'} & set(sys.modules)
-import validate.figures.paper, validate.judge.groups, validate.prediction
+import validate.figures.paper, validate.observe.groups, validate.prediction
 assert main(['study', '--json']) != 2
 main(['claims', '20'])
 assert 'torch' not in sys.modules

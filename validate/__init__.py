@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING
 from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from validate.compare.answer import Answer as Answer
+    from validate.compare.answer import answers as answers
+    from validate.compare.ranking import RungDistance as RungDistance
+    from validate.compare.ranking import rung_distances as rung_distances
+    from validate.compare.rows import Row as Row
+    from validate.compare.rows import compare_runs as compare_runs
+    from validate.compare.rows import fitted_widths as fitted_widths
+    from validate.compare.rows import predicted_cosines as predicted_cosines
     from validate.corpus.checkpoint import read_embedding as read_embedding
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
@@ -18,30 +26,32 @@ if TYPE_CHECKING:
     from validate.figures.paper import FIGURES as FIGURES
     from validate.figures.paper import PaperFigure as PaperFigure
     from validate.figures.paper import draw_figure as draw_figure
-    from validate.judge.agreement import measures as measures
-    from validate.judge.answer import Answer as Answer
-    from validate.judge.answer import answers as answers
-    from validate.judge.compare import Row as Row
-    from validate.judge.compare import compare_runs as compare_runs
-    from validate.judge.compare import fitted_widths as fitted_widths
-    from validate.judge.compare import predicted_cosines as predicted_cosines
-    from validate.judge.condition import Claim as Claim
-    from validate.judge.condition import Condition as Condition
+    from validate.judge.claim import Claim as Claim
+    from validate.judge.claim import Endpoint as Endpoint
+    from validate.judge.claim import Other as Other
+    from validate.judge.claims import ledger as ledger
+    from validate.judge.claims import register_claim as register_claim
+    from validate.judge.evidence import Evidence as Evidence
     from validate.judge.given import GivenRuns as GivenRuns
     from validate.judge.given import judge_demo as judge_demo
-    from validate.judge.groups import Setting as Setting
-    from validate.judge.groups import group_runs as group_runs
-    from validate.judge.ledger import ledger as ledger
-    from validate.judge.outcome import Outcome as Outcome
-    from validate.judge.ranking import RungDistance as RungDistance
-    from validate.judge.ranking import rung_distances as rung_distances
+    from validate.judge.measures.agreement import measures as measures
+    from validate.judge.result import Finding as Finding
+    from validate.judge.result import Findings as Findings
+    from validate.judge.result import Outcome as Outcome
+    from validate.judge.runs import Runs as Runs
     from validate.judge.stats import Estimate as Estimate
     from validate.judge.stats import over_seeds as over_seeds
-    from validate.judge.verdict import Finding as Finding
+    from validate.judge.threshold import above as above
+    from validate.judge.threshold import at_least as at_least
+    from validate.judge.threshold import at_most as at_most
+    from validate.judge.threshold import below as below
+    from validate.judge.threshold import within as within
     from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
     from validate.observe import observed_cosines as observed_cosines
+    from validate.observe.groups import Setting as Setting
+    from validate.observe.groups import group_runs as group_runs
     from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
     from validate.report.page import equations_behind as equations_behind

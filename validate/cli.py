@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
-from theory.edge.errors import IntegrationError, unknown_name
+from theory.edge.errors import GradientLimitError, IntegrationError, unknown_name
 from validate.commands import COMMANDS, OPTIONS, find_command
 from validate.terminal.streams import OutputError, prepare_streams, say
 
@@ -43,10 +43,10 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError, IntegrationError) as error:
-        # ``compare`` has no --max-gradients.
-        more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
-        text = str(error).replace("allow more by max_gradients", more)
-        say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, text)}")
+        if isinstance(error, GradientLimitError):  # ``compare`` has no --max-gradients.
+            more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
+            error.remedy = f"Ask for fewer epochs or a smaller rate, or {more}"
+        say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, str(error))}")
         return 2
     except OSError as error:
         if error.filename is None:

@@ -21,7 +21,6 @@ from printing import CommandLine
 from sim.config.model import EmbMLPConfig
 from sim.training.launch import train_members
 from theory import LearningCurves
-from validate.judge.groups import Setting, group_runs
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.judge.measures.learning_times import (
     PARTS,
@@ -39,6 +38,7 @@ from validate.judge.measures.learning_times import (
 )
 from validate.judge.stats import SHARE, SIZE, SKILL, over_seeds
 from validate.observe import Observations, kept
+from validate.observe.groups import Setting, group_runs
 from validate.predict.learning import predict_for
 
 STUDIES, LONG = ("learning-times", "optimisers"), ("emb-mlp",)

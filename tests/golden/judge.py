@@ -21,7 +21,7 @@ TRAINED = {
 
 def measured() -> Iterator[tuple[str, Any]]:
     """Yield the values of every measured condition of the ledger, one row a seed."""
-    claims = json.loads(said("claims", "--json"))["claims"]
+    claims = json.loads(said("claims", "--all", "--json"))["claims"]
     conditions = [condition for claim in claims for condition in claim["conditions"]]
     seen = {f"{c['measure']} | {c['runs']}": c["values"] for c in conditions[::-1] if c["missing"] is None}
     yield from seen.items()
@@ -31,11 +31,12 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield from measured()
     with tempfile.TemporaryDirectory() as folder:
         runs = train(make_run_config(TRAINED), Path(folder) / "runs", workers=1)
-        for outcome in judge_demo(group_runs(runs)):
-            yield f"demo: {outcome.claim.name}, {outcome.condition.what}", outcome.values
+        for finding in judge_demo(group_runs(runs)):
+            for outcome in finding.conditions:
+                yield f"demo: {finding.name}, {outcome.measure}", outcome.values
         for answer in answers(runs):
-            for outcome in answer.outcomes:
-                yield f"compare: {outcome.condition.what}", outcome.values
+            for outcome in answer.conditions:
+                yield f"compare: {outcome.measure}", outcome.values
         rows = compare_runs(runs).to_records()
         # A width is fitted to 1e-6, so that its sixth digit depends on the machine.
         for predictor in dict.fromkeys(r["predictor"] for r in rows if r["predictor"] != FITTED_WIDTH):

@@ -34,7 +34,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
         monkeypatch.setattr(f"validate.{name}", work)
-    monkeypatch.setattr("validate.judge.groups.group_runs", work)
+    monkeypatch.setattr("validate.observe.groups.group_runs", work)
     monkeypatch.setattr("validate.figures.paper.find_figure", work)
     monkeypatch.setattr("theory.derive.find_derivation", work)
 

@@ -14,7 +14,7 @@ from sim.config.run import make_run_config
 from tests.conftest import Cli
 from validate.figures.style import rendered
 from validate.judge.given import judge_demo
-from validate.judge.groups import Setting, group_runs
+from validate.observe.groups import Setting, group_runs
 from validate.report import Report
 
 TASK = {
@@ -97,7 +97,7 @@ def settings(runs: list[Run]) -> list[Setting]:
 
 @pytest.fixture(scope="session")
 def report(settings: list[Setting]) -> Report:
-    return Report.build("A <report> & more", settings, outcomes=judge_demo(settings))
+    return Report.build("A <report> & more", settings, verdicts=judge_demo(settings))
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,10 @@ import pytest
 
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
+from validate.compare.answer import CONDITIONS_HEADER, answers
+from validate.compare.ranking import pair_kinds
 from validate.figures import Points
-from validate.judge.answer import CONDITIONS_HEADER, answers
-from validate.judge.groups import Setting, group_runs, missing_command
-from validate.judge.ranking import pair_kinds
+from validate.observe.groups import Setting, group_runs, missing_command
 from validate.predict.predictors import uniform_cosines
 from validate.report.figures import picture
 
@@ -48,15 +48,15 @@ def only(settings):
 
 def test_every_cell_of_a_condition_is_under_its_name(small, large):
     answer = only([large, small])
-    tested = answer.finding.adjusted("")
-    for (o, adjusted), row in zip(tested, answer.rows(), strict=True):
+    tested = [o for o in answer.conditions if o.role == "endpoint"]
+    for o, row in zip(tested, answer.rows(), strict=True):
         assert dict(zip(CONDITIONS_HEADER, row, strict=True)) == {
             "state": o.state,
-            "condition": o.condition.what,
+            "condition": o.measure,
             "mean [95 %]": o.estimate.brief,
-            "needs": o.condition.asked,
-            "adjusted p": "< 0.001" if adjusted < 0.001 else f"{adjusted:.2g}",
-            "reason": o.condition.reason,
+            "needs": o.asked,
+            "adjusted p": "< 0.001" if o.adjusted_p < 0.001 else f"{o.adjusted_p:.2g}",
+            "reason": o.reason,
         }
 
 
@@ -66,7 +66,7 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
     tokens = TASK.anchors
     predicted = off_diagonal(uniform_cosines(TASK, tokens))
     wanted = [np.corrcoef(off_diagonal(r.cosines(tokens, 3)), predicted)[0, 1] for r in small.runs]
-    (pearson,) = (o for o in answer.outcomes if o.condition.what.startswith("Pearson"))
+    (pearson,) = (o for o in answer.conditions if o.measure.startswith("Pearson"))
     np.testing.assert_allclose(pearson.values, wanted)
 
 
@@ -79,7 +79,7 @@ def test_only_the_contrast_holds_where_every_anchor_is_in_anothers_place(large):
         r.arrays["norms"] = r.arrays["norms"][:, swap]
     answer = only([large, orders])
     assert answer.verdict == "partly"
-    assert [o.state for o in answer.outcomes if o.condition.role == "endpoint"] == [*["fails"] * 4, "holds"]
+    assert [o.state for o in answer.conditions if o.role == "endpoint"] == [*["fails"] * 4, "holds"]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_undecided_says_why(change, verdict, words, large):
 def test_what_is_too_little_is_not_rounded_up_to_what_is_needed(
     measure, value, told, small, large, monkeypatch
 ):
-    monkeypatch.setattr(f"validate.judge.answer.{measure}", lambda *_: value)
+    monkeypatch.setattr(f"validate.compare.answer.{measure}", lambda *_: value)
     assert told in only([large, small]).why
 
 
@@ -118,9 +118,8 @@ def test_what_is_too_little_is_not_rounded_up_to_what_is_needed(
     ],
 )
 def test_the_sentence_counts_the_seeds_of_its_mean(known, told, small, large, monkeypatch):
-    answer = only([large, small])
-    monkeypatch.setattr("validate.judge.answer.correlation", lambda run: known[run.config.seed])
-    assert f" {told}" in answer.sentence()
+    monkeypatch.setattr("validate.compare.answer.correlation", lambda run: known[run.config.seed])
+    assert f" {told}" in only([large, small]).sentence
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_the_command_for_what_is_missing_stands_there(small, large):
     ):
         like = max(settings, key=lambda setting: setting.init_rate).runs[0].path
         command = f"anchorflow train {like}/config.json --init-rates {rates} --seeds {rest}"
-        assert only(settings).missing_command() == command
+        assert only(settings).command == command
 
 
 @pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])

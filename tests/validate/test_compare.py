@@ -11,9 +11,8 @@ import theory
 from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
-from validate.judge import compare
-from validate.judge.agreement import measures
-from validate.judge.ranking import (
+from validate.compare import rows as compare
+from validate.compare.ranking import (
     AGREEMENT_HEADER,
     RANKED_HEADER,
     STEPS,
@@ -22,6 +21,7 @@ from validate.judge.ranking import (
     ranking,
     rung_distances,
 )
+from validate.judge.measures.agreement import measures
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, marginal_cosines, uniform_cosines

@@ -10,9 +10,9 @@ import pytest
 from sim import find_runs
 from sim.runs.table import COLUMNS, frame
 from theory import InputError
-from validate.judge.compare import compare_runs
-from validate.judge.groups import group_runs
+from validate.compare.rows import compare_runs
 from validate.observe import find_observations, kept, observe, observe_path, write_kept
+from validate.observe.groups import group_runs
 from validate.observe.store import KEPT, kept_file
 
 

@@ -15,8 +15,8 @@ from tests.validate.judge.synthetic import ramp, run
 from theory import AdamSettings, InputError, LearningCurves, Task, predict_learning
 from theory.flows.mean_training import MOST_GRADIENTS
 from validate.commands.predict import Options
-from validate.judge.agreement import r_squared
 from validate.judge.measures import learning_times
+from validate.judge.measures.agreement import r_squared
 from validate.predict.learning import bias_sentences, predict_for, time_rows
 
 MEAN, INVERSE, LINEAR = learning_times.GUESSES

@@ -17,9 +17,9 @@ from tests.tiny_task import TASK
 from theory import InputError, Lookup, Mapping, Task
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
-from validate.judge.answer import answers
-from validate.judge.compare import compare_runs
-from validate.judge.groups import group_runs
+from validate.compare.answer import answers
+from validate.compare.rows import compare_runs
+from validate.observe.groups import group_runs
 from validate.prediction import Prediction
 
 SHORT = ["--workers", "1", "--training.epochs", "1", "--json"]
@@ -165,7 +165,7 @@ def test_from_task_to_verdict(cli):
     assert set(by_toml[0].metrics[-1]["loss"]) == {"mem", "rsn_train", "rsn_test"}
     verdicts = [answers(group_runs(runs)) for runs in (by_toml, by_python)]
     assert [v.verdict for v in verdicts[0]] == [v.verdict for v in verdicts[1]] == ["censored"]
-    assert verdicts[0][0].sentence() == verdicts[1][0].sentence()
+    assert verdicts[0][0].sentence == verdicts[1][0].sentence
     table = compare_runs(group_runs(by_python))
     assert {row.group for row in table} == {"own", "memory", "all anchors"}
     assert all(np.isfinite(r.estimate.mean) for r in table if (r.group, r.measure) == ("own", "rmse"))

@@ -17,8 +17,8 @@ from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
+from validate.compare.rows import predicted_cosines
 from validate.figures.embedding import LOOKS, predictions
-from validate.judge.compare import predicted_cosines
 from validate.predict.ceiling import held_out_in_part, order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import (
     FITTED_WIDTH,

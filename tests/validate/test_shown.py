@@ -15,9 +15,9 @@ from sim import Corpus, build_corpus
 from tests.validate.conftest import Page, lines_of
 from theory import EmbMLPParameters, SampledValue, Task
 from theory.edge.display import Shown
-from validate import Claim, Condition, CorpusPrediction, Finding, Outcome, Prediction, load_study
-from validate.judge.condition import Side
-from validate.prediction import TOKEN_HEADER
+from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
+from validate.judge.verdict import Measured, finding_of
+from validate.predict.text import TOKEN_HEADER
 from validate.studies import MemberState, members_of
 
 RISKY = "<b>bold & bolder"
@@ -64,14 +64,20 @@ def words(name):
     return CorpusPrediction.of(renamed, words=[name, "b"], top=2)
 
 
+def draw(draw):
+    return (0.45, 0.5, 0.55)[draw]
+
+
 def claim(name):
-    asked = Condition(f"share of {name}", (Side(name, lambda runs: {}),), threshold=0.25)
-    return Claim(name, f"{name} is large.", (asked, dataclasses.replace(asked, role="shown")), number=7)
+    asked = Endpoint(f"share of {name}", draw, holds=above(0.25))
+    return Claim(7, name, f"{name} is large.", [asked], [dataclasses.replace(asked, holds=None)])
 
 
-def outcome(name, missing=""):
+def finding(name):
     own = claim(name)
-    return Outcome(own, own.conditions[0], (0.45, 0.5, 0.55), missing=missing)
+    first, second = own.conditions
+    measured = Measured(first, (0.45, 0.5, 0.55), ((0.45, 0.5, 0.55),))
+    return finding_of(own, [measured, Measured(second, missing="no runs")])
 
 
 def state(name):
@@ -84,10 +90,10 @@ NAMED: dict[str, Callable[[str], Any]] = {
     "LearningCurves": curves,
     "CountPopulation": lambda name: dataclasses.replace(COUNTS, data_sets={name: COUNTS.weights}),
     "CorpusPrediction": words,
-    "Condition": lambda name: claim(name).conditions[0],
+    "Endpoint": lambda name: claim(name).endpoints[0],
     "Claim": claim,
-    "Outcome": outcome,
-    "Finding": lambda name: Finding(claim(name), (outcome(name), outcome(name, "no runs"))),
+    "Outcome": lambda name: finding(name).primary,
+    "Finding": finding,
     "Study": lambda name: dataclasses.replace(load_study("emb-mlp"), purpose=name),
     "MemberState": state,
 }
@@ -116,7 +122,7 @@ PAIRS: dict[str, dict[str, str]] = {
     "LearningCurves": {"data set": "x", "half learned after steps": "6"}
     | {"accuracy at the end": "0.750", "loss": "0.250"},
     "CountPopulation": {"data set": "x", "counts that occur": "4"},
-    "Condition": ASKED | {"runs": "computed"},
+    "Endpoint": {"measure": "share of x", "threshold": "> 0.25", "reason": ""},
     "Claim": ASKED | {"runs": "computed"},
     "Outcome": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
     "Finding": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},

@@ -112,6 +112,10 @@ class IntegrationError(RuntimeError):
         return f"{self.flow} stopped at t = {self.time:.6g}: {self.message} {self.remedy}."
 
 
+class GradientLimitError(IntegrationError):
+    """An integrator would need more gradients of a population than it may take."""
+
+
 @functools.cache
 def machine_memory() -> int:
     """Return the bytes of memory that this machine has, or this container may use."""

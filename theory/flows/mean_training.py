@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theory.edge.arrays import FloatArray
-from theory.edge.errors import IntegrationError
+from theory.edge.errors import GradientLimitError, IntegrationError
 from theory.flows.batches import AdamSettings, BatchGradient, Batching, SGDSettings
 from theory.flows.network import Activation, EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
@@ -197,7 +197,9 @@ class Course:
             if self._n_gradients > self._of.max_gradients:
                 problem = f"{self._of.max_gradients} gradients did not reach the end."
                 remedy = "Ask for fewer epochs or a smaller rate, or allow more by max_gradients"
-                raise IntegrationError("the mean course", problem, self.done * self._of.settings.rate, remedy)
+                raise GradientLimitError(
+                    "the mean course", problem, self.done * self._of.settings.rate, remedy
+                )
             each = (self._gradient.mean(self._low(at)).packed() for at in around)
             self._last = y, [-gradient.astype(np.float64) for gradient in each]
         return self._last[1]

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -46,12 +46,14 @@ class Options(EngineOptions):
 
 def run(options: Options) -> int:
     """Judge, after training what is missing if asked to."""
-    from validate.judge import presentation
+    from validate.judge.claims.rows import rows_claims
     from validate.judge.evidence import Evidence, studies_in
     from validate.observe import KEPT
 
     options.refuse_without("run", "engine", "scheduler", "slurm", "workers", "root")
-    claims, places = validate.ledger(options.numbers), studies_in(options.runs)
+    every = options.show_all or options.verbose
+    claims = validate.ledger(options.numbers or (() if every else rows_claims()))
+    places = studies_in(options.runs)
     known = validate.study_names()
     if options.runs and not set(places) & set(known):
         folder, problem = str(options.runs[0]), f"holds no study's folder, such as {known[0]}"
@@ -70,16 +72,15 @@ def run(options: Options) -> int:
             validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
         evidence = replace(evidence, places={**places, **dict.fromkeys(lacking, options.root)})
     findings = validate.judge_claims(claims, evidence.find, evidence.absent)
-    document = presentation.to_json(findings)
     if options.as_json:
-        print_json(document)
-    elif options.numbers or options.show_all or options.verbose:
-        _print_all(document["claims"], options.verbose)
+        print_json(validate.Findings(claims=tuple(findings)).to_json())
+    elif options.numbers or every:
+        _print_all(findings, options.verbose)
         if numbers := [str(claim.number) for claim in claims if makeable(claim)]:
             command = f"anchorflow claims {' '.join(numbers)} --run{_places(options)}"
             say(f"runs are missing; to train them: {command}")
     else:
-        _print_answer(document["claims"])
+        _print_answer(findings)
         say(f"all claims: anchorflow claims --all{_places(options)}")
     return int(any(finding.against_the_paper for finding in findings))
 
@@ -91,7 +92,7 @@ def _places(options: Options) -> str:
     return "".join(f" --{name} {shlex.join(map(str, given[name]))}" for name in given if name in told)
 
 
-def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
+def _print_answer(claims: Sequence[validate.Finding]) -> None:
     from validate.judge import presentation
 
     print_text([presentation.paragraph(claims)])
@@ -105,7 +106,7 @@ def _print_answer(claims: Sequence[dict[str, Any]]) -> None:
         print_table("why some hold only partly", presentation.LACKING_HEADER, lacking)
 
 
-def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
+def _print_all(claims: Sequence[validate.Finding], verbose: bool) -> None:
     from validate.judge import presentation
 
     for title, robustness in (("the paper's claims, by setting", False), ("checks of robustness", True)):
@@ -114,7 +115,7 @@ def _print_all(claims: Sequence[dict[str, Any]], verbose: bool) -> None:
             print_table(title, header, rows, notes=presentation.explanations(header, rows))
     columns = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
-        title = f"{claim['number']}. {claim['statement']} ({claim['section']}): {presentation.summary(claim)}"
+        title = f"{claim.number}. {claim.statement} ({claim.section}): {presentation.summary(claim)}"
         rows = presentation.condition_rows(claim)
         print_table(title, columns, rows, notes=presentation.explanations(columns, rows))
     print_text(presentation.closing_lines(claims))

@@ -75,20 +75,20 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
 
     Verbose: also the early comparison over all pairs, one table per setting.
     """
-    from validate.judge.answer import CONDITIONS_HEADER
-    from validate.judge.flow import ALIGNED_HEADER
-    from validate.judge.groups import early_text
-    from validate.judge.presentation import headline, is_measured, measured, states_text
-    from validate.judge.ranking import RANKED_HEADER, ranking
+    from validate.compare.answer import CONDITIONS_HEADER
+    from validate.compare.flow import ALIGNED_HEADER
+    from validate.compare.ranking import RANKED_HEADER
+    from validate.judge.presentation import states_text
+    from validate.observe.groups import early_text
     from validate.report.page import why_none_is_tested
 
     for answer in report.answers:
         tell(str(answer))
         if rows := [row[:-1] for row in answer.rows()]:
             print_table("the verdict's conditions", CONDITIONS_HEADER[:-1], rows)
-        if (small := answer.small) is not None and (ranked := ranking(small)):
+        if (small := answer.small) is not None and answer.ranking:
             title = f"predictors at γ = {small.init_rate:g}, {early_text(small)}, all anchors, mean [95 %]"
-            print_table(title, RANKED_HEADER, [r.cells() for r in ranked])
+            print_table(title, RANKED_HEADER, [r.cells() for r in answer.ranking])
     for label, aligned in report.aligned.items():
         title = f"at equal training accuracy, {label}, all anchors, mean [95 %]"
         print_table(title, ALIGNED_HEADER, [row.cells() for row in aligned])
@@ -96,12 +96,9 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]
         print_table(title, header, report.early_table(setting.label))
-    tested = [c for c in report.claims() if is_measured(c)]
+    tested = [f for f in report.findings if f.is_measured]
     if tested and verbose:
-        rows = [
-            [str(c["number"]), c["name"], c["verdict"], states_text(c), *measured(headline(c))]
-            for c in tested
-        ]
+        rows = [[str(f.number), f.name, f.verdict, states_text(f), *f.primary.measured()] for f in tested]
         header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
         print_table("the paper's claims by these runs alone", header, rows)
         tell(f"{len(report.findings) - len(rows)} of the paper's claims need other runs than these")

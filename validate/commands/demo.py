@@ -39,28 +39,27 @@ def run(options: Options) -> int:
     train_with_progress(planned, options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = validate.group_runs(list(planned))
-    outcomes = validate.judge_demo(settings)
+    verdicts = validate.judge_demo(settings)
     epochs = config.training.epochs
     title = f"Small initial weights learn the rule first: after {epochs} epochs, predicted and observed"
-    report = validate.Report.build(title, settings, epochs=(epochs // 2, epochs), outcomes=outcomes)
+    report = validate.Report.build(title, settings, epochs=(epochs // 2, epochs), verdicts=verdicts)
     report.figures.insert(0, draw_overview(settings))
     page, data = report.write(options.out)
     if options.as_json:
         print_json(report.to_json())
     else:
-        judged = [outcome for outcome in outcomes if outcome.condition.role == "endpoint"]
-        held = sum(outcome.state == "holds" for outcome in judged)
-        title = f"{held} of {len(judged)} statements hold: Emb-MLP, {EPOCHS} epochs, 3 seeds for each γ"
-        rows = [[o.claim.name, str(o.estimate), o.condition.asked, o.state] for o in judged]
+        held = sum(finding.verdict == "holds" for finding in verdicts)
+        title = f"{held} of {len(verdicts)} statements hold: Emb-MLP, {EPOCHS} epochs, 3 seeds for each γ"
+        rows = [[f.name, str(f.primary.estimate), f.primary.asked, f.verdict] for f in verdicts]
         print_table(title, ["statement", "mean [95 %]", "needs", "verdict"], rows)
-        print_text([f"{o.claim.name}: {o.condition.what}, γ = {o.condition.contrast}" for o in judged])
+        print_text([f"{f.name}: {f.primary.measure}, γ = {f.primary.init_rates}" for f in verdicts])
         print(f"report: {page}\ndata:   {data}")
-    return int(any(outcome.state == "fails" for outcome in outcomes))
+    return int(any(finding.verdict == "fails" for finding in verdicts))
 
 
 def demo_config() -> sim.RunConfig:
     """Return the configuration of the demo: the paper's Emb-MLP setting at both scales."""
-    from validate.judge.condition import LARGE, SMALL
+    from validate.judge.settings import LARGE, SMALL
 
     training = sim.TrainingConfig(epochs=EPOCHS, evaluate_every=10)
     return sim.RunConfig(init_rates=(SMALL, LARGE), seeds=(0, 1, 2), training=training)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import sim
 import theory
@@ -12,6 +12,10 @@ from theory import InputError
 from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Positional
 from validate.terminal.tables import print_json, print_table, tell
+
+if TYPE_CHECKING:
+    from validate.predict.document import PredictionDocument
+    from validate.prediction import Prediction
 
 
 class Options(CommandOptions):
@@ -56,7 +60,38 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Predict, print, and write if asked to."""
     from sim.config.task_files import as_task
+    from sim.runs.outputs import OutputFolder
 
+    _check(options)
+    # Read before SciPy and matplotlib are loaded, so that a mistake in it is reported at once.
+    task = as_task(options.file or options.task or "")
+    from validate.prediction import FILES, FOLDERS, Prediction, write_document
+
+    if options.out is not None:
+        OutputFolder(options.out).check(FILES, FOLDERS)
+    member = _member(options, task) if options.curves or options.flow else None
+    with renamed({"n_samples": "samples"}):
+        prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
+    if options.out is not None:
+        prediction.write(options.out)
+    if not options.as_json:
+        _print_labels(prediction)
+        sys.stdout.flush()  # What follows may take minutes.
+    document = prediction.document()
+    if member is not None:
+        for add in (_with_flow,) * options.flow + (_with_curves,) * options.curves:
+            document = add(document, member, options)
+            if options.out is not None:
+                write_document(document, options.out)
+    if options.as_json:
+        print_json(document.to_json())
+    elif options.out is not None:
+        print(f"written to {options.out}")
+    return 0
+
+
+def _check(options: Options) -> None:
+    """Refuse no task, two tasks, and options that have no effect."""
     if (options.file is None) == (options.task is None):
         given = f"{options.file} and {options.task}" if options.file else "none"
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
@@ -64,62 +99,64 @@ def run(options: Options) -> int:
         if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
             needed = "--curves" if name == "scatter" else "--curves or --flow"
             raise InputError(name, getattr(options, name), "has no effect by itself", f"add {needed}")
-    # Read before SciPy and matplotlib are loaded, so that a mistake in it is reported at once.
-    task = as_task(options.file or options.task or "")
-    from sim.runs.outputs import OutputFolder
-    from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
-    from validate.prediction import COSINE_HEADER, FILES, FOLDERS, TOKEN_HEADER, Prediction, plain
 
-    if options.out is not None:
-        OutputFolder(options.out).check(FILES, FOLDERS)
-    member: sim.MemberConfig | None = None
-    if options.curves or options.flow:
-        training = {name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")}
-        data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
-        (member,) = sim.make_run_config(data | {"training": training}).members()
-    if options.flow and member is not None:
-        from validate.judge.flow import LEVELS, flow_cosines, flow_options, flow_rows
 
-        flow_options(member)  # A task that it does not describe is refused before any work.
-    with renamed({"n_samples": "samples"}):
-        prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
-    if options.out is not None:
-        prediction.write(options.out)
+def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
+    """Return the run that curves and flow are about; one that the flow does not describe is refused."""
+    training = {name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")}
+    data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
+    (member,) = sim.make_run_config(data | {"training": training}).members()
+    if options.flow:
+        from validate.compare.flow import flow_options
+
+        flow_options(member)
+    return member
+
+
+def _print_labels(prediction: Prediction) -> None:
+    """Print the label distributions and the predicted cosines."""
+    from validate.predict.text import COSINE_HEADER, TOKEN_HEADER
+
+    title = "label distributions of the training data (eq. 7, 8, 21-25)"
+    print_table(title, TOKEN_HEADER, prediction.token_rows())
+    print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
+    for sentence in [*prediction.notes(), *prediction.left_out()]:
+        tell(sentence)
+
+
+def _with_flow(
+    document: PredictionDocument, member: sim.MemberConfig, options: Options
+) -> PredictionDocument:
+    """Predict the cosines by the flow, print them, and add them to the document."""
+    from validate.compare.flow import LEVELS, flow_cosines, flow_rows
+    from validate.predict.document import FlowCosines, plain
+    from validate.predict.learning import setting
+    from validate.predict.text import COSINE_HEADER
+
+    matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
     if not options.as_json:
-        title = "label distributions of the training data (eq. 7, 8, 21-25)"
-        print_table(title, TOKEN_HEADER, prediction.token_rows())
-        print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
-        for sentence in [*prediction.notes(), *prediction.left_out()]:
+        title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
+        print_table(title, COSINE_HEADER, flow_rows(member, matrices))
+    cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
+    anchors = member.build_task().anchors
+    return document.model_copy(
+        update={"flow": FlowCosines(anchors=anchors, cosines=cosines, seconds=seconds)}
+    )
+
+
+def _with_curves(
+    document: PredictionDocument, member: sim.MemberConfig, options: Options
+) -> PredictionDocument:
+    """Predict when each data set is learned, print it, and add it to the document."""
+    from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
+
+    curves = _curves(member, options)
+    if not options.as_json:
+        header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
+        print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
+        for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
             tell(sentence)
-        sys.stdout.flush()  # What follows may take minutes.
-    more: dict[str, Any] = {}
-
-    def keep(name: str, found: dict[str, Any]) -> None:
-        more[name] = found
-        if options.out is not None:
-            prediction.write_numbers(options.out, **more)
-
-    if member is not None and options.flow:
-        matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
-        cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
-        keep("flow", {"anchors": task.anchors, "cosines": cosines, "seconds": seconds})
-        if not options.as_json:
-            title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
-            print_table(title, COSINE_HEADER, flow_rows(member, matrices))
-    if member is not None and options.curves:
-        curves = _curves(member, options)
-        keep("learning", curves_json(curves))
-        if not options.as_json:
-            header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
-            print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
-            for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
-                tell(sentence)
-    if options.as_json:
-        print_json(prediction.to_json() | more)
-        return 0
-    if options.out is not None:
-        print(f"written to {options.out}")
-    return 0
+    return document.model_copy(update={"learning": curves_json(curves)})
 
 
 def _curves(member: sim.MemberConfig, options: Options) -> theory.LearningCurves:

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from theory.edge.arrays import FloatArray
 from theory.edge.display import Shown, text_table
-from validate.judge.agreement import correlation
+from validate.judge.measures.agreement import correlation
 from validate.judge.stats import UNDEFINED, Estimate, Record
 from validate.observe.language import cosines_of_gram
 from validate.terminal.tables import Table

@@ -10,7 +10,6 @@ from theory.edge.reading import PathLike
 from validate.figures.paper.registry import FIGURES
 from validate.figures.runs import LARGEST
 from validate.judge.given import judge_language
-from validate.judge.groups import Setting, missing_command
 from validate.judge.measures.language import (
     compared_epoch,
     cosine_correlation,
@@ -18,9 +17,10 @@ from validate.judge.measures.language import (
     learned_epoch,
     two_corpora,
 )
+from validate.judge.result import Finding
 from validate.judge.stats import ANY, COSINE, Estimate, over_seeds
-from validate.judge.verdict import Finding
 from validate.observe import Observations
+from validate.observe.groups import Setting, missing_command
 from validate.observe.language import PREDICTORS
 from validate.observe.times import curve
 from validate.report.page import write_page
@@ -79,9 +79,9 @@ class LanguageComparison:
         header = ["state", "γ", "condition", "mean [95 %]", "needs", "seeds"]
         claims = []
         for finding in self.findings:
-            rows = [o.cells() for o in finding.outcomes]
+            rows = [o.cells() for o in finding.conditions]
             notes = [_UNDEFINED] * any(row[0] == "undefined" for row in rows)
-            claims.append(Table(f"{finding.claim.name}: {finding.verdict}", header, rows, ["seeds"], notes))
+            claims.append(Table(f"{finding.name}: {finding.verdict}", header, rows, ["seeds"], notes))
         cosines = [_cells(line, lambda estimate: estimate.brief) for line in self.cosines()]
         title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
         of_words = Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines)
@@ -117,15 +117,14 @@ class LanguageComparison:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; undefined values are null."""
         verdicts = []
-        for o in (outcome for finding in self.findings for outcome in finding.outcomes):
-            plain = o.as_dict()
+        for f, o in ((finding, outcome) for finding in self.findings for outcome in finding.conditions):
+            plain = o.to_json()
             told = {key: plain[key] for key in ("init_rates", "measure", "relation", "threshold", "estimate")}
-            about = {"claim": o.claim.name, "statement": o.claim.statement, "verdict": o.state}
-            verdicts.append(about | told)
+            verdicts.append({"claim": f.name, "statement": f.statement, "verdict": o.state} | told)
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],
-            "claims": {f.claim.name: f.verdict for f in self.findings} if self.learned else {},
+            "claims": {f.name: f.verdict for f in self.findings} if self.learned else {},
             "verdicts": verdicts,
             "losses": [_plain(line) for line in self.losses()],
             "cosines": [_plain(line) for line in self.cosines()],

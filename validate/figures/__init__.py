@@ -20,4 +20,4 @@ from validate.figures.sheet import Sheet as Sheet
 from validate.figures.style import Look as Look
 from validate.figures.style import new_axes as new_axes
 from validate.figures.style import rendered as rendered
-from validate.judge.groups import group_runs as group_runs
+from validate.observe.groups import group_runs as group_runs

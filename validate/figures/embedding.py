@@ -8,13 +8,13 @@ import numpy as np
 
 from theory import InputError, PrincipalComponents, Task, label_distribution
 from theory.edge.arrays import FloatArray
+from validate.compare.ranking import STEPS
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import Group, Points, seeds_text
 from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, ZERO, Look, sequential
-from validate.judge.groups import Setting
-from validate.judge.ranking import STEPS
 from validate.judge.stats import COSINE, SHARE, SIZE
+from validate.observe.groups import Setting
 from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
 
 BAR = "cosine similarity"

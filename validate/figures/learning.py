@@ -12,8 +12,8 @@ from theory import InputError, Task, label_distribution, token_ratio
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.panel import seeds_text
 from validate.figures.style import PARTS, Look
-from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, SIZE
+from validate.observe.groups import Setting
 
 _HIDING = 5
 """A first loss more than this many times the largest later one is cut off, or the curves would be flat."""

@@ -12,9 +12,9 @@ from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError, Task
 from theory.edge.arrays import FloatArray
-from validate.judge.condition import SMALL
-from validate.judge.groups import Setting, group_runs
+from validate.judge.settings import SMALL
 from validate.observe import Observations
+from validate.observe.groups import Setting, group_runs
 from validate.observe.times import common_early, learned_part
 
 KINDS = {

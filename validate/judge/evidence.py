@@ -1,4 +1,4 @@
-"""The runs that conditions need, found by study: kept in the repository, or in run folders."""
+"""The runs that endpoints need, found by study: kept in the repository, or in run folders."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sim.runs.folder import RunFolder, runs_inside
 from theory import InputError
-from validate.judge.condition import LARGE, MORE, SMALL, Needs, Sample
-from validate.judge.outcome import MissingRunsError
+from validate.judge.runs import MissingRunsError, Needs, Sample
+from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.observe.find import how_to_make
 from validate.studies import Study, UnknownStudyError, load_study
@@ -36,7 +36,7 @@ class Evidence:
         self.cells = cache(self.cells)  # type: ignore[method-assign]
 
     def find(self, needs: Needs) -> Sample:
-        """Return a condition's runs by variant and γ, each group sorted by seed.
+        """Return an endpoint's runs by variant and γ, each group sorted by seed.
 
         For a study that another one continues, the planned looks decide which seeds are taken: see ``_look``.
         """
@@ -121,7 +121,7 @@ class Evidence:
         return self._defined(study).configs[variant or None].init_rates
 
     def makeable(self, needs: Needs) -> list[str]:
-        """Return the studies that define missing runs that a condition needs."""
+        """Return the studies that define missing runs that an endpoint needs."""
         try:
             variants = needs.variants or self._defined(needs.study).variants
             absent = {name: self._absent(name, needs, variants) for name in _continued(needs.study)}
@@ -131,7 +131,7 @@ class Evidence:
         return [name for name, why in absent.items() if any(w - {"diverged"} for w in why.values())]
 
     def absent(self, needs: Needs) -> str:
-        """Return how many of the study's seeds a condition lacks, and why; empty if it lacks none."""
+        """Return how many of the study's seeds an endpoint lacks, and why; empty if it lacks none."""
         variants = needs.variants or self.variants_of(needs.study)
         why: dict[int, set[str]] = {}
         seeds: set[int] = set()

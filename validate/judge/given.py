@@ -10,24 +10,23 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from theory import InputError
 from theory.edge.checked import checked
-from validate.judge.condition import Claim, Needs, Sample
+from validate.judge.claim import Claim
+from validate.judge.claims.demo import DEMO
+from validate.judge.claims.text import corpora
 from validate.judge.evidence import Evidence
-from validate.judge.groups import Setting
-from validate.judge.ledger import CORPORA, read_claims
 from validate.judge.measures.language import two_corpora
-from validate.judge.outcome import Find, MissingRunsError, Outcome
-from validate.judge.verdict import Finding, judge_claim
+from validate.judge.result import Finding
+from validate.judge.runs import MissingRunsError, Needs, Runs, Sample
+from validate.judge.settings import Setup
+from validate.judge.verdict import Find, Measured, finding_of, judge_claim
 from validate.observe import Observations
+from validate.observe.groups import Setting
 from validate.studies.study import AMOUNTS, differing_keys, keys_of
-
-DEMO = Path(__file__).with_name("demo.toml")
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,6 @@ class Match:
     def is_of_another_task_or_model(self) -> bool:
         """Whether they are no runs of the study at all, but of another task or kind of model."""
         return not {"task", "model.kind"}.isdisjoint(self.differing)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "study": self.study,
-            "variant": self.variant or None,
-            "runs": [{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in self.runs],
-            "differences": list(self.differences),
-        }
 
 
 class GivenRuns(Evidence):
@@ -144,7 +134,7 @@ class GivenRuns(Evidence):
         except (InputError, MissingRunsError) as error:
             # No such study; or a measure that these runs do not allow, such as one at a missing snapshot.
             why = str(error)
-        return Finding(claim, tuple(Outcome(claim, c, missing=why) for c in claim.conditions))
+        return finding_of(claim, [Measured(c, missing=why) for c in claim.conditions])
 
 
 # --- by γ alone -----------------------------------------------------------------------------------------
@@ -167,8 +157,8 @@ def among(settings: Sequence[Setting]) -> Find:
 
 
 @checked
-def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
-    """Return every condition's outcome on the demo's runs.
+def judge_demo(settings: Sequence[Setting]) -> list[Finding]:
+    """Return the demo's claims, judged on its runs.
 
     Parameters
     ----------
@@ -181,11 +171,11 @@ def judge_demo(settings: Sequence[Setting]) -> list[Outcome]:
         If one of the two γ has no runs.
     """
     find = among(settings)
-    outcomes = [o for claim in read_claims(DEMO, "demo") for o in judge_claim(claim, find).outcomes]
-    if missing := [o.missing for o in outcomes if o.missing]:
+    found = [judge_claim(replace(claim, runs=Runs("demo")), find) for claim in DEMO]
+    if missing := [o.missing for finding in found for o in finding.conditions if o.missing]:
         rates = [setting.init_rate for setting in settings]
         raise InputError("settings", rates, missing[0], "give the demo's runs")
-    return outcomes
+    return found
 
 
 @checked
@@ -198,7 +188,7 @@ def judge_language(settings: Sequence[Setting]) -> list[Finding]:
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])
     small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
-    claims = read_claims(CORPORA, "corpus", first=first, second=second, small=small, large=large, setting="")
+    claims = corpora(first, second, small, large, (Setup(""),))
     find = among(settings)
-    judged = [Finding(c, tuple(judge_claim(c, find).endpoints(""))) for c in claims]
-    return [f for f in judged if not any(o.missing for o in f.outcomes)]
+    judged = [judge_claim(replace(claim, shown=(), runs=Runs("corpus")), find) for claim in claims]
+    return [f for f in judged if not any(o.missing for o in f.conditions)]

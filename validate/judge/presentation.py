@@ -1,24 +1,15 @@
-"""Findings as plain data, as the twelve rows of the answer, and as table rows.
-
-Everything here reads the JSON document of ``to_json``, so that what is printed and what is written agree.
-"""
+"""Findings as the twelve rows of the answer, and as rows of tables."""
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from validate.judge.condition import BY_LABEL, SETTINGS, asked_text
-from validate.judge.outcome import confidence
-from validate.judge.stats import LEVEL, UNDEFINED, Estimate
-from validate.judge.verdict import Finding, benjamini_hochberg
+from validate.judge.claims.rows import ROWS
+from validate.judge.result import Finding, confidence
+from validate.judge.settings import BY_LABEL, SETTINGS
+from validate.judge.stats import LEVEL, UNDEFINED
 
-SCHEMA = "anchorflow/claims/3"
-Claimed = dict[str, Any]
-"""A claim or a condition of the JSON document."""
 VERDICTS = {
     "holds": "these hold",
     "partly": "hold partly",
@@ -30,7 +21,6 @@ VERDICTS = {
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
 ROW_HEADER = ("", "statement of the paper", "number [interval]", "at", "verdict", "in")
 LACKING_HEADER = ("", "endpoint not shown to hold", "number [interval]", "needs", "state")
-_ROWS = tomllib.loads(Path(__file__).with_name("rows.toml").read_text(encoding="utf-8"))["row"]
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
     "undecided": "neither shown to hold nor to fail at the setting's level (5 %, if no other is named).",
@@ -47,67 +37,46 @@ _INTERVAL = (
 )
 
 
-def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return findings as plain data; ``validate/schemas/claims.schema.json`` describes it."""
-    of_each = zip(findings, benjamini_hochberg(findings), strict=True)
-    return {"schema": SCHEMA, "claims": [_claim(finding, q_values) for finding, q_values in of_each]}
-
-
-def _claim(finding: Finding, q_values: dict[str, float]) -> Claimed:
-    claim = finding.claim
-    adjusted = {id(o): p for s in finding.settings for o, p in finding.adjusted(s)}
-    about = ("number", "name", "statement", "section", "opposing", "appendix")
-    return {
-        **{name: getattr(claim, name) for name in about},
-        "setting": finding.setting,
-        "verdict": finding.verdict,
-        "verdicts": {setting: finding.verdict_at(setting) for setting in finding.settings},
-        "judged": list(finding.judged),
-        "against_the_paper": finding.against_the_paper,
-        "q_values": q_values,
-        "conditions": [o.as_dict() | {"adjusted_p": adjusted.get(id(o))} for o in finding.outcomes],
-    }
-
-
 # --- the answer on one page -----------------------------------------------------------------------------
 
 
-def answer_rows(claims: Sequence[Claimed]) -> list[list[str]]:
+def answer_rows(claims: Sequence[Finding]) -> list[list[str]]:
     """Return the twelve rows: claim, statement, number, setting, verdict, and in how many main settings.
 
     The number is the primary endpoint of the row's first claim; "+" stands for further ones.
     """
     rows = []
     for statement, own in by_statement(claims).items():
-        first, primary = own[0], headline(own[0])
-        number = UNDEFINED if primary["missing"] else measured(primary, brief=True)[2]
-        told = f"{first['number']}{'+' * (len(own) > 1)}"
-        rows.append([told, statement, number, first["setting"], _joint(own), _where(own)])
+        first, primary = own[0], own[0].primary
+        number = UNDEFINED if primary.missing else primary.found(brief=True)
+        told = f"{first.number}{'+' * (len(own) > 1)}"
+        rows.append([told, statement, number, first.setting, joint_verdict(own), _where(own)])
     return rows
 
 
-def by_statement(claims: Sequence[Claimed]) -> dict[str, list[Claimed]]:
+def by_statement(claims: Sequence[Finding]) -> dict[str, list[Finding]]:
     """Return the claims that stand for each of the twelve statements; none without any."""
-    numbered = {claim["number"]: claim for claim in claims}
-    found = {row["statement"]: [numbered[n] for n in row["claims"] if n in numbered] for row in _ROWS}
+    numbered = {claim.number: claim for claim in claims}
+    found = {row.statement: [numbered[n] for n in row.claims if n in numbered] for row in ROWS}
     return {statement: own for statement, own in found.items() if own}
 
 
-def lacking_rows(claims: Sequence[Claimed]) -> list[list[str]]:
+def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
     """Return the endpoints that leave a row at "partly": claim, measure, number, threshold, state."""
-    found = []
+    found: list[list[str]] = []
     for own in by_statement(claims).values():
-        for claim in own if _joint(own) == "partly" else []:
-            for c in _endpoints(claim):
-                if c["state"] != "holds":
-                    measure, needs, number, _ = measured(c, brief=True)
-                    found.append([str(claim["number"]), measure, number, needs, c["state"]])
+        for claim in own if joint_verdict(own) == "partly" else []:
+            found += [
+                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.state]
+                for o in claim.endpoints()
+                if o.state != "holds"
+            ]
     return found
 
 
-def _joint(own: Sequence[Claimed]) -> str:
+def joint_verdict(own: Sequence[Finding]) -> str:
     """Return the verdict of several claims together."""
-    verdicts = {str(claim["verdict"]) for claim in own}
+    verdicts: set[str] = {claim.verdict for claim in own}
     if len(verdicts) == 1:
         return verdicts.pop()
     if verdicts & {"holds", "partly"}:
@@ -115,116 +84,88 @@ def _joint(own: Sequence[Claimed]) -> str:
     return "fails" if "fails" in verdicts else "undecided"
 
 
-def _where(own: Sequence[Claimed]) -> str:
+def _where(own: Sequence[Finding]) -> str:
     """Return in how many of the main settings with enough seeds for a look some claims hold: "3/6 ~2".
 
     The number after the tilde counts the further settings where they hold partly.
     """
-    tested = [s for s in MAIN if any(s in c["judged"] for c in own)]
-    found = [{c["verdicts"].get(s, "holds") for c in own} for s in tested]
+    tested = [s for s in MAIN if any(s in c.judged for c in own)]
+    found = [{c.verdicts.get(s, "holds") for c in own} for s in tested]
     held = sum(verdicts == {"holds"} for verdicts in found)
     partly = sum(bool(verdicts & {"holds", "partly"}) for verdicts in found) - held
     return f"{held}/{len(tested)}" + f" ~{partly}" * bool(partly)
 
 
-def paragraph(claims: Sequence[Claimed]) -> str:
+def paragraph(claims: Sequence[Finding]) -> str:
     """Return the answer in a few sentences: which of the twelve statements hold, and where it was judged."""
     rows = answer_rows(claims)
     named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
     told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
     sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
-    primaries = [headline(own[0]) for own in by_statement(claims).values()]
-    measured_at, places = [c for c in primaries if not c["missing"]], []
-    used = {c["setting"] for c in measured_at}
+    primaries = [own[0].primary for own in by_statement(claims).values()]
+    measured_at, places = [o for o in primaries if not o.missing], []
+    used = {o.setting for o in measured_at}
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
-        own = [c for c in measured_at if c["setting"] == setup.label and setup.study]
-        seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(c["values"]) for c in own))
-        levels = dict.fromkeys(confidence(c["level"], ", intervals of {}") for c in own)
+        own = [o for o in measured_at if o.setting == setup.label and setup.study]
+        seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(o.values) for o in own))
+        levels = dict.fromkeys(confidence(o.level, ", intervals of {}") for o in own)
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
     at = f" Judged at: {', '.join(places)}." * bool(places)
     likeliest = SETTINGS[0]
-    lacking = f" The {likeliest.name} are judged from {min(map(int, likeliest.looks))} seeds on."
+    lacking = f" The {likeliest.name} are judged from {likeliest.looks[0][0]} seeds on."
     return f"{sentences}.{at}{lacking if likeliest.label not in used else ''}"
 
 
 # --- everything else ------------------------------------------------------------------------------------
 
 
-def setting_table(claims: Sequence[Claimed], robustness: bool = False) -> tuple[list[str], list[list[str]]]:
+def setting_table(claims: Sequence[Finding], robustness: bool = False) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of a table of verdicts by claim, at the main settings or at the checks.
 
     A setting at which no claim was tested, and a claim that is at none of them, are left out.
     """
-    tested = {s for claim in claims for s, verdict in claim["verdicts"].items() if verdict != "not tested"}
+    tested = {s for claim in claims for s, verdict in claim.verdicts.items() if verdict != "not tested"}
     settings = [s.label for s in SETTINGS if s.label in tested and s.robustness is robustness]
     rows = []
     for c in claims:
-        if not c["appendix"] and any(s in c["verdicts"] for s in settings):
-            name = c["name"] + " (opposing)" * c["opposing"]
-            rows.append([str(c["number"]), name, *(c["verdicts"].get(s, "") for s in settings)])
+        if not c.appendix and any(s in c.verdicts for s in settings):
+            name = c.name + " (opposing)" * c.opposing
+            rows.append([str(c.number), name, *(c.verdicts.get(s, "") for s in settings)])
     return ["", "claim", *settings], rows
 
 
-def closing_lines(claims: Sequence[Claimed]) -> list[str]:
+def closing_lines(claims: Sequence[Finding]) -> list[str]:
     """Return claims about another paper, the count of each verdict, and that of decided primary endpoints."""
-    apart = (c for c in claims if c["appendix"])
-    lines = [f"appendix: {c['number']}. {c['statement']} ({c['section']}): {c['verdict']}" for c in apart]
+    apart = (c for c in claims if c.appendix)
+    lines = [f"appendix: {c.number}. {c.statement} ({c.section}): {c.verdict}" for c in apart]
     for label, setup in BY_LABEL.items():
-        found = Counter(c["verdicts"][label] for c in claims if label in c["verdicts"])
+        found = Counter[str](c.verdicts[label] for c in claims if label in c.verdicts)
         if found.keys() - {"not tested"}:
             lines.append(f"{setup.name}: " + ", ".join(f"{found[v]} {v}" for v in VERDICTS if found[v]))
-    q = [value < LEVEL for claim in claims for value in claim["q_values"].values()]
+    q = [value < LEVEL for claim in claims for value in claim.q_values.values()]
     decided = "primary endpoints decided at 5 %, false discoveries controlled (Benjamini–Hochberg)"
     return [*lines, f"{decided}: {sum(q)} of {len(q)}"]
 
 
-def summary(claim: Claimed) -> str:
+def summary(claim: Finding) -> str:
     """Return a claim's verdicts in one line: "holds (post, MLP), fails (none), not tested (printed)"."""
-    told = [(v, [s for s, verdict in claim["verdicts"].items() if verdict == v]) for v in VERDICTS]
+    told = [(v, [s for s, verdict in claim.verdicts.items() if verdict == v]) for v in VERDICTS]
     return ", ".join(f"{verdict} ({', '.join(settings)})" for verdict, settings in told if settings)
 
 
-def condition_rows(claim: Claimed) -> list[list[str]]:
+def condition_rows(claim: Finding) -> list[list[str]]:
     """Return a line for every condition of a claim: what it is and how it was decided."""
     rows = []
-    for c in claim["conditions"]:
-        state = ": ".join(filter(None, (c["state"], c["reading"])))
-        why = c["missing"] or "; ".join(filter(None, (c["reason"], c["absent"])))
-        rows.append([state, c["role"], *measured(c), c["runs"], why])
+    for o in claim.conditions:
+        state = ": ".join(filter(None, (o.state, o.reading)))
+        why = o.missing or "; ".join(filter(None, (o.reason, o.absent)))
+        rows.append([state, o.role, *o.measured(), o.runs, why])
     return rows
 
 
-def _endpoints(claim: Claimed) -> list[Claimed]:
-    """Return the endpoints at the setting of a claim's verdict, the primary one first."""
-    return [c for c in claim["conditions"] if (c["setting"], c["role"]) == (claim["setting"], "endpoint")]
-
-
-def headline(claim: Claimed) -> Claimed:
-    """Return the primary endpoint at the setting of a claim's verdict."""
-    return _endpoints(claim)[0]
-
-
-def states_text(claim: Claimed) -> str:
+def states_text(claim: Finding) -> str:
     """Return how many endpoints of a claim are in each state at the setting of its verdict."""
-    return ", ".join(f"{n} {state}" for state, n in Counter(c["state"] for c in _endpoints(claim)).items())
-
-
-def is_measured(claim: Claimed) -> bool:
-    """Return whether any condition of a claim was measured."""
-    return any(c["missing"] is None for c in claim["conditions"])
-
-
-def measured(condition: Claimed, brief: bool = False) -> list[str]:
-    """Return a condition's measure, threshold, estimate and number of seeds as text."""
-    estimate, relation = Estimate(**condition["estimate"]), condition["relation"]
-    asked = "" if relation is None else asked_text(relation, condition["threshold"], condition["margin"])
-    side = f"{condition['side']} " * bool(condition["side"] and estimate.mean is not None)
-    if estimate.mean is None and condition["met"]:  # Too little is known of some seed for a mean.
-        told = f"{condition['met']} of {estimate.n} seeds {asked}"
-        return [condition["measure"], asked, told, str(estimate.n)]
-    level = "" if brief or estimate.low is estimate.high is None else confidence(condition["level"])
-    text = estimate.brief if brief else str(estimate)
-    return [condition["measure"], asked, side + text + level, str(estimate.n)]
+    return ", ".join(f"{n} {state}" for state, n in Counter(o.state for o in claim.endpoints()).items())
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -16,18 +16,27 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import PlainSerializer
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from sim.runs.files import finite
 from theory.edge.arrays import ArrayLike, FloatArray, Real
 from theory.edge.checked import Entries, checked
+from validate.judge.settings import LEVEL as LEVEL
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
-LEVEL = 0.05
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)
 SKILL = (-math.inf, 1.0)
 """The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None else finite(value)
+
+
+Number = Annotated[float, PlainSerializer(_finite, float | None, when_used="json")]
+"""A number, which is null in JSON where it is undefined or infinite."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,9 @@ class Estimate(Record):
         Seeds for which the measure is defined.
     """
 
-    mean: float
-    low: float | None
-    high: float | None
+    mean: Number
+    low: Number | None
+    high: Number | None
     n: int
 
     def __str__(self) -> str:

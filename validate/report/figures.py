@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from theory import InputError, off_diagonal
+from validate.compare.answer import PREDICTION, Answer
+from validate.compare.flow import Level
+from validate.compare.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
+from validate.compare.rows import Row
 from validate.figures.embedding import BAR, COLOURS, LOOKS, label_curves, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
@@ -17,15 +21,12 @@ from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet, file_parts
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
-from validate.judge.answer import PREDICTION, Answer
-from validate.judge.compare import Row
-from validate.judge.flow import Level
-from validate.judge.groups import Setting, early_text
-from validate.judge.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
 from validate.judge.stats import Estimate
 from validate.observe import Observations
+from validate.observe.groups import Setting, early_text
 from validate.observe.times import early_epoch
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
+from validate.report.document import NotDrawn
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
@@ -36,14 +37,6 @@ Point = tuple[str, str, str, int, Estimate]
 """A point of a curve: the group of anchors, the setting, the line, the epoch and the error."""
 
 
-class NotDrawn(NamedTuple):
-    """A figure of the paper that the runs cannot fill, and why."""
-
-    number: int
-    title: str
-    reason: str
-
-
 def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], list[NotDrawn]]:
     """Draw every figure of the paper that some runs can fill; name the others with the reason."""
     drawn, missing = list[Sheet](), list[NotDrawn]()
@@ -52,7 +45,9 @@ def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], li
             _check(paper, observations)
             drawn.append(paper.sheet(observations))
         except InputError as error:
-            missing.append(NotDrawn(number, paper.title, f"{error.problem}; {error.remedy}"))
+            missing.append(
+                NotDrawn(number=number, title=paper.title, reason=f"{error.problem}; {error.remedy}")
+            )
     return drawn, missing
 
 

@@ -17,23 +17,22 @@ from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
 from theory.edge.checked import checked
 from theory.edge.reading import PathLike, as_path
-from validate.figures.runs import span
-from validate.figures.sheet import Sheet, write_figures
-from validate.judge import presentation
-from validate.judge.answer import CONDITIONS_HEADER
-from validate.judge.flow import ALIGNED_HEADER
-from validate.judge.given import Match
-from validate.judge.groups import Setting, early_text
-from validate.judge.ranking import (
+from validate.compare.answer import CONDITIONS_HEADER
+from validate.compare.flow import ALIGNED_HEADER
+from validate.compare.ranking import (
     AGREEMENT_HEADER,
     LEFT_OUT,
     RANKED_HEADER,
     STEPS,
     WHOLE,
     agreements,
-    ranking,
 )
-from validate.judge.verdict import Finding
+from validate.figures.runs import span
+from validate.figures.sheet import Sheet, write_figures
+from validate.judge import presentation
+from validate.judge.given import Match
+from validate.judge.result import Finding
+from validate.observe.groups import Setting, early_text
 from validate.predict.predictors import EQUATIONS
 from validate.terminal.tables import Table
 
@@ -107,9 +106,8 @@ def _environment() -> Environment:
     environment.filters["recorded"] = lambda made: json.dumps(
         {name: value for name, value in made.items() if name != "sources"}, indent=2
     )
-    environment.tests["claim_measured"] = presentation.is_measured
     called = [summary, stand_ins, why_none_is_tested, setting_rows, tasks, versions]
-    called += [commit_text, ranking, early_text, agreements]
+    called += [commit_text, early_text, agreements]
     environment.globals.update(
         {function.__name__: function for function in called},
         presentation=presentation,
@@ -139,7 +137,7 @@ def summary(settings: Sequence[Setting]) -> str:
 
 def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
     """Name the studies that runs stand for without sharing their settings, with the differences."""
-    measured_on = {n.study for f in findings for o in f.outcomes if not o.missing for n in o.condition.needs}
+    measured_on = {study for f in findings for o in f.conditions if not o.missing for study in o.studies}
     shown = [m for m in matches if m.differences and m.study in measured_on]
     return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
 

@@ -11,22 +11,31 @@ from typing import Any
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
 from theory.edge.reading import PathLike, as_path
+from validate.compare.answer import Answer, answers
+from validate.compare.flow import Aligned, Level, aligned, snapshots_at_levels
+from validate.compare.ranking import LEFT_OUT, RungDistance, rung_distances
+from validate.compare.rows import Row, compare_runs, early_rows
 from validate.figures.runs import shown_epochs
 from validate.figures.sheet import Sheet, write_figures
-from validate.judge.agreement import MEASURES
-from validate.judge.answer import Answer, answers
-from validate.judge.compare import Row, compare_runs, early_rows
-from validate.judge.flow import Aligned, Level, aligned, snapshots_at_levels
+from validate.judge.claims import ledger
 from validate.judge.given import GivenRuns, Match
-from validate.judge.groups import Setting
-from validate.judge.ledger import ledger
-from validate.judge.outcome import Outcome
-from validate.judge.presentation import to_json as claims_json
-from validate.judge.ranking import LEFT_OUT, RungDistance, rung_distances
-from validate.judge.verdict import Finding
+from validate.judge.measures.agreement import MEASURES
+from validate.judge.result import Finding
+from validate.observe.groups import Setting
 from validate.predict.predictors import EQUATIONS
-from validate.report.figures import (
+from validate.report.document import (
+    AlignedLine,
+    Configured,
+    Equation,
+    ErrorBudget,
+    FigureLine,
     NotDrawn,
+    ReportDocument,
+    RunLine,
+    SettingLine,
+    StandsFor,
+)
+from validate.report.figures import (
     draw_cosines,
     draw_errors,
     draw_flows,
@@ -40,12 +49,11 @@ from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures/report",)
 """What ``Report.write`` writes into a folder."""
-SCHEMA = "anchorflow/report/4"
 
 
 @dataclass
 class Report:
-    """All results of a comparison; ``validate/schemas/report.schema.json`` describes its JSON.
+    """All results of a comparison, with the figures; ``document`` has them as plain values.
 
     Attributes
     ----------
@@ -57,8 +65,8 @@ class Report:
         The comparison at every snapshot, and with each run at its early epoch.
     pictures : list of Sheet or None
         The picture of each answer that has one.
-    outcomes : list of Outcome
-        Verdicts on the caller's own statements, with thresholds set beforehand; often empty.
+    verdicts : list of Finding
+        Verdicts on the caller's own claims, with thresholds set beforehand; often empty.
     findings : list of Finding
         Every claim of the ledger, judged by these runs or not tested.
     matches : list of Match
@@ -82,7 +90,7 @@ class Report:
     answers: list[Answer] = field(default_factory=list)
     early: list[Row] = field(default_factory=list)
     pictures: list[Sheet | None] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    verdicts: list[Finding] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
     nearest: Match | None = None
@@ -99,7 +107,7 @@ class Report:
         settings: list[Setting],
         *,
         epochs: Sequence[int] = (),
-        outcomes: Sequence[Outcome] = (),
+        verdicts: Sequence[Finding] = (),
         draw: bool = True,
         flow: bool = False,
     ) -> Report:
@@ -111,7 +119,7 @@ class Report:
         settings : list of Setting
         epochs : sequence of int, optional
             Epochs at which to draw the cosines too; the answer's picture shows the early ones.
-        outcomes : sequence of Outcome, optional
+        verdicts : sequence of Finding, optional
             The caller's own verdicts, shown first.
         draw : bool, optional
             Whether to draw figures, which takes most of the time.
@@ -128,7 +136,7 @@ class Report:
             compare_runs(settings),
             answers(settings),
             [row for setting in settings for row in early_rows(setting)],
-            outcomes=list(outcomes),
+            verdicts=list(verdicts),
             findings=given.judge(claims),
             matches=given.matches_of(claims),
             nearest=given.nearest_of(claims),
@@ -170,58 +178,52 @@ class Report:
                 cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
         return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
 
-    def claims(self) -> list[dict[str, Any]]:
-        """Return the findings as ``anchorflow claims --json`` has them."""
-        return list(claims_json(self.findings)["claims"])
-
     def equations(self) -> list[dict[str, Any]]:
         """Return the rows of the table of equations behind the predictors that were compared."""
         used = dict.fromkeys(row.predictor for row in self.rows)
         return equations_behind(f"theory.{name}" for predictor in used for name in EQUATIONS[predictor][1])
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return {
-            "schema": SCHEMA,
-            "title": self.title,
-            "made": self.made,
-            "answers": [answer.as_dict() for answer in self.answers],
-            "verdicts": [o.as_dict() for o in self.outcomes],
-            "claims": self.claims(),
-            "stands_for": [m.as_dict() for m in self.matches],
-            "comparison": [r.as_dict() for r in self.rows],
-            "aligned": [
-                {"setting": label, **row.as_dict()} for label, rows in self.aligned.items() for row in rows
-            ],
-            "error_budget": {"distances": [d.as_dict() for d in self.distances], "left_out": LEFT_OUT},
-            "settings": [
-                {
-                    "setting": setting.label,
-                    "init_rate": setting.init_rate,
-                    "seeds": setting.seeds,
-                    "snapshot_epochs": setting.epochs(),
-                    "configuration": [
-                        {"name": name, "value": value, "source": source}
-                        for name, (value, source) in setting.configured().items()
-                    ],
-                }
-                for setting in self.settings
-            ],
-            "runs": [
-                {
-                    "path": run.source,
-                    "setting": setting.label,
-                    "config": run.config.model_dump(mode="json"),
-                    "provenance": run.provenance,
-                    "metrics": run.metrics,
-                }
+    def document(self) -> ReportDocument:
+        """Return all that the report holds as plain values."""
+        levels = [(label, row) for label, rows in self.aligned.items() for row in rows]
+        return ReportDocument(
+            title=self.title,
+            made=self.made,
+            answers=tuple(self.answers),
+            verdicts=tuple(self.verdicts),
+            claims=tuple(self.findings),
+            stands_for=tuple(
+                StandsFor(
+                    study=m.study,
+                    variant=m.variant or None,
+                    runs=[{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in m.runs],
+                    differences=m.differences,
+                )
+                for m in self.matches
+            ),
+            comparison=tuple(self.rows),
+            aligned=tuple(AlignedLine(setting=label, **vars(row)) for label, row in levels),
+            error_budget=ErrorBudget(distances=tuple(self.distances), left_out=LEFT_OUT),
+            settings=tuple(map(_setting_line, self.settings)),
+            runs=tuple(
+                RunLine(
+                    path=run.source,
+                    setting=setting.label,
+                    config=run.config.model_dump(mode="json"),
+                    provenance=run.provenance,
+                    metrics=run.metrics,
+                )
                 for setting in self.settings
                 for run in setting.runs
-            ],
-            "equations": self.equations(),
-            "figures": [f.as_dict() for f in self.all_figures()],
-            "figures_not_drawn": [f._asdict() for f in self.not_drawn],
-        }
+            ),
+            equations=tuple(Equation(**row) for row in self.equations()),
+            figures=tuple(FigureLine(**figure.as_dict()) for figure in self.all_figures()),
+            figures_not_drawn=tuple(self.not_drawn),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return self.document().to_json()
 
     def write(self, out: PathLike) -> tuple[Path, Path]:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
@@ -231,3 +233,17 @@ class Report:
         page = folder.write("report.html", render(report=self, pictures=pictures))
         # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
         return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")
+
+
+def _setting_line(setting: Setting) -> SettingLine:
+    configuration = [
+        Configured.model_validate({"name": name, "value": value, "source": source})
+        for name, (value, source) in setting.configured().items()
+    ]
+    return SettingLine(
+        setting=setting.label,
+        init_rate=setting.init_rate,
+        seeds=setting.seeds,
+        snapshot_epochs=setting.epochs(),
+        configuration=configuration,
+    )

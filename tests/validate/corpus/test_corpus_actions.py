@@ -13,7 +13,7 @@ from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic import NAMES, WORDS, several_language
 from validate.corpus.comparison import LanguageComparison
 from validate.figures.paper import draw_figure
-from validate.judge.groups import group_runs
+from validate.observe.groups import group_runs
 
 SMALL = ["--model.d-m", "8", "--model.n-heads", "2", "--model.n-layers", "1", "--training.batch-size", "20"]
 PREDICT = ["predict", "--out", "out"]
@@ -80,8 +80,8 @@ def test_without_words_of_equal_frequency_their_condition_is_undefined_and_its_c
     runs = several_language((0.8,))
     lacking = {f"mean_cosine_matched/{name}" for name in NAMES}
     runs = [replace(run, arrays={k: v for k, v in run.arrays.items() if k not in lacking}) for run in runs]
-    findings = {f.claim.number: f for f in LanguageComparison.of(group_runs(runs)).findings}
-    assert [o.state for o in findings[34].outcomes].count("undefined") == 1
+    findings = {f.number: f for f in LanguageComparison.of(group_runs(runs)).findings}
+    assert [o.state for o in findings[34].conditions].count("undefined") == 1
 
 
 @pytest.mark.usefixtures("blank_pictures")

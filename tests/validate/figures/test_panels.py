@@ -11,14 +11,14 @@ import theory
 from tests.validate.figures.synthetic import make_observations
 from theory import InputError, Lookup, Mapping, Task
 from validate import figures
+from validate.compare.flow import Aligned, Level
+from validate.compare.rows import Row
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import LOOKS, ring, rows_of
 from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.paper.spectra import _ranks
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
-from validate.judge.compare import Row
-from validate.judge.flow import Aligned, Level
 from validate.judge.stats import SIZE, over_seeds
 from validate.report.figures import draw_errors, draw_flows
 

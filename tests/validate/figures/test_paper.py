@@ -20,8 +20,8 @@ from theory import InputError
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import about, missing_rates
-from validate.judge.groups import group_runs
 from validate.observe import NoRunsError, Observations
+from validate.observe.groups import group_runs
 from validate.report.figures import paper_figures
 
 NUMBERS = sorted(FIGURES)

@@ -9,9 +9,9 @@ import pytest
 
 from theory import InputError
 from validate import GivenRuns, ledger
-from validate.judge.condition import LARGE, MORE, SMALL, Needs
 from validate.judge.evidence import Evidence
-from validate.judge.outcome import MissingRunsError
+from validate.judge.runs import ALL_VARIANTS, MissingRunsError, Needs, Runs
+from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import Observations
 from validate.studies import load_study, members_of
 
@@ -62,10 +62,9 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
 
 def test_a_claim_about_an_unknown_study_is_not_tested():
     (claim,) = ledger([4])
-    needs = Needs("nowhere", (0.8,), variants=())
-    own = [replace(c, sides=tuple(replace(s, needs=needs) for s in c.sides)) for c in claim.conditions]
-    (finding,) = GivenRuns(()).judge([replace(claim, conditions=tuple(own))])
-    assert {o.missing for o in finding.outcomes} == {"nowhere: not defined"}
+    own = replace(claim, runs=Runs("nowhere", ALL_VARIANTS))
+    (finding,) = GivenRuns(()).judge([own])
+    assert {o.missing for o in finding.conditions} == {"nowhere: not defined"}
 
 
 def test_one_seed_twice_is_refused():

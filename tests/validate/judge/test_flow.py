@@ -11,10 +11,10 @@ from sim import EmbMLPConfig, RunConfig, TrainingConfig, train
 from sim.config.run import make_member_config
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.task.task import task_from_dict
-from validate.judge import flow
-from validate.judge.agreement import slope
-from validate.judge.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
-from validate.judge.groups import group_runs
+from validate.compare import flow
+from validate.compare.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
+from validate.judge.measures.agreement import slope
+from validate.observe.groups import group_runs
 from validate.observe.times import accuracy_at
 from validate.predict.predictors import UNIFORM, uniform_cosines
 

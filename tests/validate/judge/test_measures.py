@@ -7,6 +7,7 @@ epoch, side or column than its name says gives another number.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ from scipy.stats import pearsonr, spearmanr
 
 from tests.validate.judge.synthetic import EPOCHS, RANGES, TASK, run
 from theory import cosine_matrix, eq14_embedding, label_distribution, off_diagonal, principal_components
-from validate.judge.condition import SETTINGS_DATA
-from validate.judge.measures import measure_of
+from validate.judge.claim import kind_of
+from validate.judge.measures import attention, geometry, learning, prediction
 from validate.judge.measures.geometry import MATRICES
+from validate.judge.settings import RISE
 from validate.observe import tokens_of
 from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
 from validate.observe.times import first_epoch, last_epoch
 from validate.predict.predictors import from_eq14, from_uniform
 
+MODULES = (attention, geometry, learning, prediction)
 TOKENS = list(tokens_of(TASK))
 EARLY, MEMORY, SUMS, KEYS = 1, TASK.memory_anchors, TASK.reasoning_anchors, TASK.keys
 RISING: dict[str, Any] = {
@@ -37,6 +40,10 @@ LOSSES: dict[str, Any] = {
     "rsn_train": [4.3, 3.4, 2.8, 2.1, 1.7, 1.9, 1.2, 0.8, 0.5, 0.3, 0.2],
     "rsn_test": np.linspace(4.4, 2.2, 11),
 }
+
+
+def measure(name):
+    return next(getattr(module, name) for module in MODULES if hasattr(module, name))
 
 
 def random_run(rate=0.8, seed=0):
@@ -201,16 +208,16 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_measure_of_a_run_is_what_its_name_says(name):
     arguments, expected = EXPECTED[name]
-    kind, function = measure_of(name.split(",")[0])
-    assert kind == "run"
+    function = measure(name.split(",")[0])
+    assert kind_of(function) == "run"
     assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
 
 
 def test_neighbouring_values_of_a_rise_are_a_step_apart():
     rows = np.tile(np.arange(9.0), (len(EPOCHS), 7, 1))
     rows[EARLY, -1, :2] = 1.0, 0.0
-    rise = measure_of("rise")[1](replace(RUN, arrays={"last_logits": rows}))
-    assert rise == pytest.approx(1 - 1 / SETTINGS_DATA["steps"]["rise"]["all"])
+    rise = measure("rise")(replace(RUN, arrays={"last_logits": rows}))
+    assert rise == pytest.approx(1 - 1 / RISE.most)
 
 
 @pytest.mark.parametrize(
@@ -219,33 +226,33 @@ def test_neighbouring_values_of_a_rise_are_a_step_apart():
 def test_a_lead_is_between_the_evaluations_on_both_sides(slow, fast):
     brackets = {"mem": (800, 900), "rsn_train": (200, 300), "rsn_test": (500, 600)}
     (low, high), (early, late) = brackets[slow], brackets[fast]
-    found = ends(measure_of("lead")[1](RUN, slow=slow, fast=fast))
+    found = ends(measure("lead")(RUN, slow=slow, fast=fast))
     assert found == pytest.approx((math.log2(low / late), math.log2(high / early)))
 
 
 def test_contrasts_of_a_seed_are_small_weights_less_large_ones():
     small, large = SEED["", 0.8], SEED["", 0.3]
-    _, gain = measure_of("gain")
-    bias = measure_of("learned_bias")[1]
+    gain = learning.gain
+    bias = measure("learned_bias")
     assert gain(SEED) == pytest.approx(bias(small) - bias(large))
-    alike = gain(SEED, "mean_cosine", tokens="memory anchors", when=last_epoch, absolute=True)
+    alike = gain(SEED, partial(geometry.mean_cosine, tokens="memory anchors", when=last_epoch), absolute=True)
     assert alike == pytest.approx(abs(cosines(MEMORY, 2).mean() - cosines(MEMORY, 2, large).mean()))
-    ratios = [measure_of("rank_ratio")[1](SEED, name) for name in MATRICES]
+    ratios = [measure("rank_ratio")(SEED, name) for name in MATRICES]
     ranks = [[r.arrays[f"effective_rank/{name}"][1] for name in MATRICES] for r in (small, large)]
     assert ratios == pytest.approx(np.divide(*ranks))
-    assert measure_of("greatest_rank_ratio")[1](SEED) == max(ratios)
-    assert measure_of("mean_log_rank_ratio")[1](SEED) == pytest.approx(np.log2(ratios).mean())
+    assert measure("greatest_rank_ratio")(SEED) == max(ratios)
+    assert measure("mean_log_rank_ratio")(SEED) == pytest.approx(np.log2(ratios).mean())
 
 
 def test_interventions_are_taken_at_the_plain_runs_time():
     plain, changed = random_run(), random_run(seed=5)
     seed = {("plain", 0.8): plain, ("changed", 0.8): changed}
     own, before = cosines(SUMS, EARLY, changed), cosines(SUMS, EARLY, plain)
-    correlation = measure_of("intervened_correlation")[1]
+    correlation = measure("intervened_correlation")
     assert correlation(seed, "changed") == pytest.approx(pearsonr(own, before).statistic)
     with_labels = correlation(seed, "changed", labels="changed")
     assert with_labels == pytest.approx(pearsonr(own, predicted(SUMS)).statistic)
-    change = measure_of("geometry_change")[1](seed, "changed")
+    change = measure("geometry_change")(seed, "changed")
     assert change == pytest.approx(math.sqrt(((own - before) ** 2).mean()))
 
 
@@ -256,7 +263,7 @@ def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another():
     arrays = {f"label_mass/{name}": mass for name, mass in masses.items()}
     arrays |= {f"outputs/{name}": mean for name, mean in outputs.items()}
     found = run(0.8, 0, {m.name: RISING["rsn_train"] for m in RANGES.mappings}, task=RANGES, arrays=arrays)
-    own = measure_of("least_own_mass")[1](found)
+    own = measure("least_own_mass")(found)
     assert own == pytest.approx(min(mass[EARLY] for mass in masses.values()))
     foreign = [outputs[f"range{i + 1}"][EARLY, 30 : 30 + 20 * i].sum() for i in (1, 2, 3)]
-    assert measure_of("greatest_foreign_mass")[1](found) == pytest.approx(max(foreign))
+    assert measure("greatest_foreign_mass")(found) == pytest.approx(max(foreign))

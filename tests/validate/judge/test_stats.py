@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, sem, t, ttest_1samp
 
-from tests.validate.judge.test_verdict import condition, judged
+from tests.validate.judge.test_verdict import endpoint, judged
 from validate.judge import stats
 from validate.observe.bounds import Bound, magnitude, step_of
 
@@ -19,8 +19,7 @@ def _ends(found):
 
 
 def _judged(values, setting):
-    (outcome,) = judged(condition(values.tolist(), setting=setting)).outcomes
-    return _ends(outcome.estimate)
+    return _ends(judged(endpoint(values.tolist()), setting=setting).primary.estimate)
 
 
 def _band(values):

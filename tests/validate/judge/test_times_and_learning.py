@@ -10,8 +10,8 @@ from scipy.spatial.distance import pdist
 
 from tests.validate.judge.synthetic import SCAN, learning, ramp, run
 from theory import Lookup, Mapping, Sum, Task
-from validate.judge.agreement import scrambled, spearman
 from validate.judge.measures import learning as measured
+from validate.judge.measures.agreement import scrambled, spearman
 from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, ends, step_of
 from validate.observe.times import bias, curve, early_epoch

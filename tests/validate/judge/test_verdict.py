@@ -2,76 +2,128 @@
 
 import itertools
 import math
-from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from tests.validate.judge.synthetic import run
+from validate import Claim, Endpoint, Findings, Other, Runs, above, at_least, below, within
 from validate.judge import presentation
-from validate.judge.condition import BY_LABEL, Claim, Condition, Needs, Setup, Side, by_seed
-from validate.judge.outcome import MissingRunsError
+from validate.judge.runs import MissingRunsError
+from validate.judge.settings import (
+    BY_LABEL,
+    GELU,
+    GROUP,
+    LARGE,
+    POST,
+    PRE,
+    PRINTED,
+    QUARTER,
+    SMALL,
+    Setup,
+)
 from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 
-NEEDS = Needs("made-up", (0.8,))
+STORED: dict[str, dict[int, Value]] = {}
+"""The values of made-up studies, one a seed."""
 
 
-def condition(values, threshold=0.0, **keys):
-    side = Side("a measure", lambda _: dict(enumerate(values)), NEEDS)
-    return Condition("a measure", (side,), threshold=threshold, **keys)
+def stored(values):
+    name = f"made-up {len(STORED)}"
+    STORED[name] = values if isinstance(values, dict) else dict(enumerate(values))
+    return Runs(name)
 
 
-def judged(*conditions, number=0):
-    return judge_claim(Claim("name", "A statement.", conditions, number), lambda needs: {})
+def find(needs):
+    values = STORED[needs.study]
+    runs = [
+        SimpleNamespace(config=SimpleNamespace(seed=n), provenance={}, value=v) for n, v in values.items()
+    ]
+    return {("", rate): runs for rate in needs.init_rates}
 
 
-WITHIN = {"relation": "within", "margin": 0.1}
+def value(run):
+    return run.value
+
+
+ZERO = above(0.0)
+
+
+def endpoint(values, holds=ZERO, what="a measure", **keys):
+    return Endpoint(what, value, SMALL, holds=holds, runs=stored(values), **keys)
+
+
+def judged(*endpoints, number=0, setting="", shown=()):
+    setup = BY_LABEL.get(setting, Setup(setting))
+    return judge_claim(Claim(number, "name", "A statement.", endpoints, shown, settings=(setup,)), find)
+
+
+def over(values, number=0, what="a measure", **keys):
+    """Judge one endpoint at several settings, of which the values are given."""
+    runs = {setup: stored(own) for setup, own in values.items()}
+    asked = Endpoint(what, value, SMALL, holds=above(0.0), runs=runs, **keys)
+    return judge_claim(Claim(number, "name", "A statement.", [asked], settings=[*values]), find)
+
+
 ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
 
 
 @pytest.mark.parametrize(
-    ("values", "keys", "state", "reading"),
+    ("values", "holds", "state", "reading"),
     [
-        (ABOVE, {}, "holds", ""),
-        (BELOW, {}, "fails", ""),
-        (WIDE, {}, "undecided", ""),
-        ([1.0], {}, "undecided", ""),
-        ([1.0, 1.0, 1.0], {"margin": 0.1}, "undecided", ""),
-        (BELOW, {"relation": "<"}, "holds", ""),
-        ([math.nan, 1.0, 1.0], {}, "undefined", ""),
-        ([math.inf, 1.0, 1.0], {}, "undefined", ""),
-        ([Bound(-1.0, 1.2), 1.0, 1.1], {}, "censored", ""),
-        ([Bound(), 1.0, 1.1, 1.2], {}, "censored", ""),  # Of one seed nothing is known.
-        ([Bound(-1.0, 9.0), 1.0, 1.1], {}, "undecided", ""),  # Neither end would decide it.
-        ([-0.6, 1.2, 2.1, Bound(1.0), Bound(1.5)], {}, "censored", ""),
-        ([2.0, 2.1, 2.2, Bound(-0.1, 0.2), 1.9, 2.0], {}, "holds", ""),  # On both sides, and yet no matter.
-        ([Bound(1.0, math.inf), Bound(1.1, math.inf), Bound(0.9, math.inf)], {}, "holds", ""),
-        ([0.01, 0.02, 0.0], WITHIN, "holds", "no relevant effect"),
-        ([0.5, 0.51, 0.49], WITHIN, "fails", ""),
-        ([0.11, 0.13, 0.09], WITHIN, "undecided", ""),
-        ([0.001, -0.001, 0.0], {"margin": 0.1}, "fails", "no relevant effect"),
-        ([0.001, -0.001, 0.0], {"margin": 0.1, "relation": ">="}, "undecided", "at the threshold"),
-        (ABOVE, {"role": "shown"}, "shown", ""),
-        ([Bound(-1.0, 1.0), 2.0, 2.1], WITHIN, "censored", ""),
-        ([Bound(-1.0, 1.0), Bound(-1.1, 1.2), Bound(-0.9, 0.9)], WITHIN, "censored", ""),
-        ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.1)], {"margin": 0.1}, "censored", ""),
-        ([Bound(0.01), Bound(0.02), Bound(1e-4)], {"margin": 0.1}, "censored", ""),
-        ([Bound(0.01, 0.02), Bound(0.0, 0.01)], WITHIN, "holds", "no relevant effect"),
+        (ABOVE, above(0.0), "holds", ""),
+        (BELOW, above(0.0), "fails", ""),
+        (WIDE, above(0.0), "undecided", ""),
+        ([1.0], above(0.0), "undecided", ""),
+        ([1.0, 1.0, 1.0], above(0.0, 0.1), "undecided", ""),
+        (BELOW, below(0.0), "holds", ""),
+        ([math.nan, 1.0, 1.0], above(0.0), "undefined", ""),
+        ([math.inf, 1.0, 1.0], above(0.0), "undefined", ""),
+        ([Bound(-1.0, 1.2), 1.0, 1.1], above(0.0), "censored", ""),
+        ([Bound(), 1.0, 1.1, 1.2], above(0.0), "censored", ""),  # Of one seed nothing is known.
+        ([Bound(-1.0, 9.0), 1.0, 1.1], above(0.0), "undecided", ""),  # Neither end would decide it.
+        ([-0.6, 1.2, 2.1, Bound(1.0), Bound(1.5)], above(0.0), "censored", ""),
+        (
+            [2.0, 2.1, 2.2, Bound(-0.1, 0.2), 1.9, 2.0],
+            above(0.0),
+            "holds",
+            "",
+        ),  # On both sides, and yet no matter.
+        ([Bound(1.0, math.inf), Bound(1.1, math.inf), Bound(0.9, math.inf)], above(0.0), "holds", ""),
+        ([0.01, 0.02, 0.0], within(0.1), "holds", "no relevant effect"),
+        ([0.5, 0.51, 0.49], within(0.1), "fails", ""),
+        ([0.11, 0.13, 0.09], within(0.1), "undecided", ""),
+        ([0.001, -0.001, 0.0], above(0.0, 0.1), "fails", "no relevant effect"),
+        ([0.001, -0.001, 0.0], at_least(0.0, 0.1), "undecided", "at the threshold"),
+        (ABOVE, None, "shown", ""),
+        ([Bound(-1.0, 1.0), 2.0, 2.1], within(0.1), "censored", ""),
+        ([Bound(-1.0, 1.0), Bound(-1.1, 1.2), Bound(-0.9, 0.9)], within(0.1), "censored", ""),
+        ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.1)], above(0.0, 0.1), "censored", ""),
+        ([Bound(0.01), Bound(0.02), Bound(1e-4)], above(0.0, 0.1), "censored", ""),
+        ([Bound(0.01, 0.02), Bound(0.0, 0.01)], within(0.1), "holds", "no relevant effect"),
     ],
 )
-def test_states(values, keys, state, reading):
-    (outcome,) = judged(condition(values, **keys)).outcomes
-    assert (outcome.state, outcome.decision.reading) == (state, reading)
+def test_states(values, holds, state, reading):
+    beside = endpoint(ABOVE)
+    asked = endpoint(values, holds)
+    finding = judged(asked) if holds else judged(beside, shown=[asked])
+    outcome = finding.conditions[-1]
+    assert (outcome.state, outcome.reading) == (state, reading)
 
 
 @pytest.mark.parametrize(
     ("values", "verdict"), [((1.0, 1.0), "holds"), ((1.0, -1.0), "partly"), ((-1.0, -1.0), "fails")]
 )
 def test_one_computed_number_decides_without_seeds(values, verdict):
-    sides = [(Side("a number", by_seed(lambda value=value: value, "")),) for value in values]
-    assert judged(*(Condition("a number", own, threshold=0.0) for own in sides)).verdict == verdict
+    def number(*, value):
+        return value
+
+    asked = [Endpoint("a number", partial(number, value=value), holds=above(0.0)) for value in values]
+    assert judge_claim(Claim(0, "name", "A statement.", asked), find).verdict == verdict
 
 
 def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones():
@@ -79,7 +131,7 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
     half, wide = (stats.t.ppf(0.975, 2) * np.std(own, ddof=1) / math.sqrt(3) for own in (low, high))
     bounds = [Bound(*pair) for pair in zip(low, high, strict=True)], [Bound(x) for x in low]
     for values, end in zip(bounds, (np.mean(high) + wide, math.inf), strict=True):
-        (outcome,) = judged(condition(values)).outcomes
+        (outcome,) = judged(endpoint(values)).conditions
         found = outcome.estimate
         assert (found.low, found.high) == pytest.approx((np.mean(low) - half, end))
     assert str(found).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
@@ -87,23 +139,22 @@ def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_
 
 def test_the_weaker_p_value_of_two_ends_counts_and_the_nearer_mean_is_shown():
     low, high = [1.0, 1.2, 0.9], [2.0, 3.6, 1.9]
-    (outcome,) = judged(condition([Bound(*pair) for pair in zip(low, high, strict=True)])).outcomes
+    (outcome,) = judged(endpoint([Bound(*pair) for pair in zip(low, high, strict=True)])).conditions
     p = [stats.ttest_1samp(end, 0.0).pvalue for end in (low, high)]
     assert outcome.state == "holds"
     assert outcome.p_value == pytest.approx(max(p)) == pytest.approx(p[1])
     assert outcome.estimate.mean == pytest.approx(np.mean(low))
-    (below,) = judged(condition([Bound(-math.inf, x) for x in low], 5.0, relation="<")).outcomes
-    assert (below.state, below.estimate.mean) == ("holds", pytest.approx(np.mean(low)))
-    assert (below.estimate.low, below.side) == (-math.inf, "≤")
+    (open_below,) = judged(endpoint([Bound(-math.inf, x) for x in low], below(5.0))).conditions
+    assert (open_below.state, open_below.estimate.mean) == ("holds", pytest.approx(np.mean(low)))
+    assert (open_below.estimate.low, open_below.side) == (-math.inf, "≤")
 
 
 def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
-    (outcome,) = judged(condition([1.0, 1.2, 0.9, Bound(-1.0, 1.0), Bound()], 0.5)).outcomes
+    (outcome,) = judged(endpoint([1.0, 1.2, 0.9, Bound(-1.0, 1.0), Bound()], above(0.5))).conditions
     assert math.isnan(outcome.estimate.mean)
     assert outcome.estimate.n == 5
-    document = presentation.to_json([judge_claim(Claim("x", "X.", (outcome.condition,)), lambda _: {})])
-    (plain,) = document["claims"][0]["conditions"]
-    assert presentation.measured(plain)[2] == "3 of 5 seeds > 0.5"
+    assert outcome.found() == "3 of 5 seeds > 0.5"
+    assert outcome.to_json()["estimate"]["mean"] is None
     assert outcome.row()[5] == "1.0, 1.2, 0.9, -1 to 1, unknown"
 
 
@@ -119,7 +170,7 @@ def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
     ],
 )
 def test_a_seed_that_may_count_is_no_evidence(values, state, share):
-    (outcome,) = judged(condition(values, 0.5, counted_from=0.5)).outcomes
+    (outcome,) = judged(endpoint(values, above(0.5), counted_from=0.5)).conditions
     assert outcome.state == state
     assert outcome.estimate.mean == pytest.approx(share)
 
@@ -137,20 +188,20 @@ def test_a_seed_that_may_count_is_no_evidence(values, state, share):
     ],
 )
 def test_verdicts(endpoints, verdict):
-    assert judged(*map(condition, endpoints)).verdict == verdict
+    assert judged(*map(endpoint, endpoints)).verdict == verdict
 
 
 def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     """A control or a note stands beside the endpoints; it is no veto."""
     for first, second in itertools.product((ABOVE, BELOW, WIDE), repeat=2):
-        alone = judged(condition(first))
-        beside = judged(condition(first), replace(condition(second), role="shown"))
+        alone = judged(endpoint(first))
+        beside = judged(endpoint(first), shown=[endpoint(second, what="beside")])
         assert alone.verdict == beside.verdict
     values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
-    (outcome,) = judged(condition(values, math.nan, role="shown")).outcomes
+    _, outcome = judged(endpoint(ABOVE), shown=[endpoint(values, None)]).conditions
     assert outcome.estimate.mean == pytest.approx(2.0)
     assert outcome.cells()[-1] == "3"  # No threshold that a seed could meet.
-    assert condition([1.0], 0.3, relation="within").asked == "within 0 of 0.3"
+    assert str(within(0.0, of=0.3)) == "within 0 of 0.3"
 
 
 def test_a_source_on_which_runs_disagree_is_the_users():
@@ -158,21 +209,26 @@ def test_a_source_on_which_runs_disagree_is_the_users():
         run(0.8, seed, {"mem": [0.0] * 11}, sources={"model.d_f": source})
         for seed, source in enumerate(("paper", "sibling"))
     ]
-    claim = Claim("name", "Said.", (condition([1.0, 2.0]),))
-    (outcome,) = judge_claim(claim, lambda needs: {("", 0.8): runs}).outcomes
+    asked = Endpoint(
+        "a measure", lambda run: float(run.config.seed), SMALL, holds=above(0.0), runs=Runs("any")
+    )
+    claim = Claim(0, "name", "Said.", [asked])
+    (outcome,) = judge_claim(claim, lambda needs: {("", 0.8): runs}).conditions
     assert outcome.sources == {"model.d_m": "paper", "training.learning_rate": "chosen", "model.d_f": "user"}
 
 
 def test_the_json_of_a_condition_has_each_number_under_its_name():
     """A contrast in which every number is another one; each side has a seed that the other lacks."""
-    first = Side("left", lambda _: {1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}, Needs("one", (0.8,)))
-    second = Side("right", lambda _: {4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0}, Needs("two", (0.3,), ("v",)))
-    contrasted = Condition(
-        "left minus right", (first, second), ">=", 3.5, margin=0.75, reason="because", setting="post"
-    )
-    claim = Claim("a name", "A statement.", (contrasted,), number=12, section="3.4")
-    finding = judge_claim(claim, lambda needs: {}, lambda needs: f"no {needs.study}")
-    (entry,) = presentation.to_json([finding])["claims"]
+    first, second = stored({1: 5.0, 2: 7.25, 3: 6.5, 4: 8.0}), stored({4: 1.0, 2: 2.0, 3: 0.25, 9: 50.0})
+    second = Runs(second.study, "v")
+    contrasted = Endpoint(
+        "left minus right", value, SMALL, Other("right", at=LARGE, runs=second), at_least(3.5, 0.75),
+        "because", runs=first,
+    )  # fmt: skip
+    claim = Claim(12, "a name", "A statement.", [contrasted], paper="Said.", section="3.4", settings=(POST,))
+    finding = judge_claim(claim, find, lambda needs: f"no {needs.study}")
+    found_q = [finding.model_copy(update={"q_values": q}) for q in benjamini_hochberg([finding])]
+    (entry,) = Findings(claims=tuple(found_q)).to_json()["claims"]
     (found,) = entry["conditions"]
     contrast = np.array([7.25 - 2.0, 6.5 - 0.25, 8.0 - 1.0])
     low, high = stats.t.interval(0.95, 2, contrast.mean(), stats.sem(contrast))
@@ -181,36 +237,38 @@ def test_the_json_of_a_condition_has_each_number_under_its_name():
     assert found["p_value"] == pytest.approx(stats.ttest_1samp(contrast, 3.5).pvalue)
     assert found["adjusted_p"] == found["p_value"] == entry["q_values"]["post"]
     assert [(s["measure"], s["values"], s["runs"]) for s in found["sides"]] == [
-        ("left", [7.25, 6.5, 8.0], "one, γ = 0.8"),
-        ("right", [2.0, 0.25, 1.0], "two (v), γ = 0.3"),
+        ("left minus right", [7.25, 6.5, 8.0], f"{first.study}, γ = 0.8"),
+        ("right", [2.0, 0.25, 1.0], f"{second.study} (v), γ = 0.3"),
     ]
     words = {key: found[key] for key in ("relation", "threshold", "margin", "reason", "setting", "role")}
     assert words == {
         "relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because", "setting": "post",
         "role": "endpoint",
     }  # fmt: skip
-    assert (found["init_rates"], found["absent"]) == ("0.8 − 0.3", "no one; no two")
+    assert (found["init_rates"], found["absent"]) == (
+        "0.8 − 0.3",
+        f"no {first.study}; no {second.study}",
+    )
     assert (entry["number"], entry["name"], entry["section"]) == (12, "a name", "3.4")
-    assert presentation.measured(found) == [
+    assert finding.primary.measured() == [
         "left minus right", ">= 3.5", f"{contrast.mean():.3f} [{low:.3f}, {high:.3f}]", "3",
     ]  # fmt: skip
 
 
 def test_tables_have_each_verdict_in_the_column_of_its_setting():
-    values = {"group": ABOVE, "GELU": BELOW, "post": WIDE, "quarter": BELOW, "pre": ABOVE}
-    conditions = [condition(found, setting=label) for label, found in values.items()]
-    claims = presentation.to_json([judged(*conditions, number=25)])["claims"]
+    finding = over({GROUP: ABOVE, GELU: BELOW, POST: WIDE, QUARTER: BELOW, PRE: ABOVE}, number=25)
+    claims = [finding]
     for robustness, labels in ((False, ["group", "GELU", "post"]), (True, ["quarter", "pre"])):
         header, (row,) = presentation.setting_table(claims, robustness)
         assert header == ["", "claim", *labels]
-        assert row == ["25", "name", *(claims[0]["verdicts"][label] for label in labels)]
-    assert claims[0]["verdicts"] == {
+        assert row == ["25", "name", *(finding.verdicts[label] for label in labels)]
+    assert finding.verdicts == {
         "group": "holds", "GELU": "fails", "post": "undecided", "quarter": "fails", "pre": "holds",
     }  # fmt: skip
     ((told, _, number, setting, verdict, where),) = presentation.answer_rows(claims)
     assert (told, setting, verdict, where) == ("25", "group", "holds", "1/3")
     assert number.startswith("1.00 [")
-    assert presentation.summary(claims[0]) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
+    assert presentation.summary(finding) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
     assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
 
 
@@ -218,38 +276,81 @@ def test_a_statement_that_no_run_tests_was_judged_nowhere():
     def none(needs):
         raise MissingRunsError(f"no runs of {needs.study}")
 
-    claim = Claim("name", "A statement.", (condition(ABOVE, setting="printed"),), 2)
+    claim = Claim(
+        2,
+        "name",
+        "A statement.",
+        [Endpoint("a measure", value, SMALL, holds=above(0.0))],
+        settings=(PRINTED,),
+    )
     untested = judge_claim(claim, none)
-    assert (untested.verdict, untested.outcomes[0].missing) == ("not tested", "no runs of made-up")
-    claims = presentation.to_json([judged(condition(ABOVE, setting="group"), number=25), untested])["claims"]
+    assert (untested.verdict, untested.primary.missing) == ("not tested", "no runs of printed")
+    claims = [judged(endpoint(ABOVE), setting="group", number=25), untested]
     at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."
     assert presentation.paragraph(claims).endswith(at)
     assert "Judged" not in presentation.paragraph(claims[1:])
 
 
+SPREADS = {GROUP: 0.1, GELU: 0.2, POST: 0.4}
+THREE: dict[Setup, list[Value]] = {setup: [1 - s, 1.0, 1 + s] for setup, s in SPREADS.items()}
+
+
+def widths(finding):
+    return [o.estimate.high - o.estimate.low for o in finding.conditions]
+
+
 def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not():
-    """Three settings of one measure share a prior; a condition with another name keeps its own variance."""
-    spreads = {"group": 0.1, "GELU": 0.2, "post": 0.4}
-    alike = [condition([1 - s, 1.0, 1 + s], setting=label) for label, s in spreads.items()]
-    other = replace(condition([1.0, 1.2, 1.4], setting="group"), what="another")
-    outcomes = judged(*alike, other).outcomes
-    assert {o.prior.freedom > 0 for o in outcomes[:3]} == {True}
-    assert outcomes[3].prior.freedom == 0
-    width = [o.estimate.high - o.estimate.low for o in outcomes[:3]]  # type: ignore[operator]
-    plain = [2 * stats.t.ppf(0.975, 2) * s / math.sqrt(3) for s in spreads.values()]
-    assert width[0] / plain[0] > 1 > width[2] / plain[2]  # the small variance grows, the large one shrinks
+    """Three settings of one measure share a prior; two settings alone keep their own variances."""
+    pooled, alone = widths(over(THREE)), widths(over({s: THREE[s] for s in (GROUP, GELU)}))
+    plain = [2 * stats.t.ppf(0.975, 2) * s / math.sqrt(3) for s in SPREADS.values()]
+    assert alone == pytest.approx(plain[:2])
+    assert pooled[0] / plain[0] > 1 > pooled[2] / plain[2]  # The small variance grows, the large one shrinks.
+
+
+def two_endpoints(first, second, measure=value):
+    """Judge two endpoints of one claim at three settings, each with one measure and γ, in given words."""
+    runs = {setup: stored(own) for setup, own in THREE.items()}
+    asked = [
+        Endpoint(first, value, SMALL, holds=above(0.0), runs=runs),
+        Endpoint(second, measure, SMALL, LARGE, holds=above(-1.0), runs=runs),
+    ]
+    return judge_claim(Claim(0, "name", "A statement.", asked, settings=[*THREE]), find)
+
+
+def test_rewording_an_endpoint_changes_no_number():
+    """Variances are pooled by the measure, its arguments, γ and runs, and by nothing that is only read."""
+
+    def numbers(finding):
+        return [(o.estimate, o.p_value, o.adjusted_p, o.state) for o in finding.conditions]
+
+    expected = numbers(over(THREE, what="a measure"))
+    assert numbers(over(THREE, what="the same measure in other words")) == expected
+    assert numbers(two_endpoints("one", "two")) == numbers(two_endpoints("alike", "alike"))
+
+
+def test_arguments_of_a_measure_tell_variances_apart():
+    def scaled(run, by):
+        return by * run.value
+
+    runs = {setup: stored(own) for setup, own in THREE.items()}
+    by = [Endpoint("scaled", partial(scaled, by=n), SMALL, holds=above(0.0), runs=runs) for n in (1.0, 10.0)]
+    kinds = [c.kind for c in Claim(0, "name", "A statement.", by, settings=[*THREE]).conditions]
+    assert len(set(kinds)) == 2
+    found = judge_claim(Claim(0, "name", "A statement.", by, settings=[*THREE]), find)
+    apart = np.reshape(widths(found), (3, 2))
+    assert apart[:, 1] == pytest.approx(10 * apart[:, 0])
 
 
 def test_false_discoveries_are_controlled_over_the_primary_endpoints_that_runs_test():
     """Claims of one's own have no number; a computed claim is no test, and lowers no other's q."""
-    findings = [judged(condition(values), condition(BELOW)) for values in (ABOVE, WIDE, BELOW)]
+    findings = [judged(endpoint(values), endpoint(BELOW)) for values in (ABOVE, WIDE, BELOW)]
     p = [finding.endpoints("")[0].p_value for finding in findings]
-    computed = judged(replace(condition(ABOVE), sides=(Side("x", lambda _: dict(enumerate(ABOVE))),)))
+    computed = judged(Endpoint("x", lambda draw: ABOVE[draw], holds=above(0.0)))
     *found, of_computed = benjamini_hochberg([*findings, computed])
     assert [q[""] for q in found] == pytest.approx(stats.false_discovery_control(p))
     assert of_computed == {}
     # What a look leaves undecided at its own level is not decided at 5 % either.
-    look = judged(condition([1.0, 1.9, 0.4, 0.8], setting="printed"))
+    look = judged(endpoint([1.0, 1.9, 0.4, 0.8]), setting="printed")
     p_value = look.endpoints("printed")[0].p_value
     assert (look.verdict, 0.0164 < p_value < 0.05) == ("undecided", True)
     assert benjamini_hochberg([look]) == [{"printed": pytest.approx(p_value * 0.05 / 0.0164)}]
@@ -270,14 +371,11 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together():
 
 def test_an_interval_at_the_level_of_a_look_says_so():
     values = [1.0, 1.1, 0.9, 1.3]
-    both = [judged(condition([*values], setting=label), number=25) for label in ("group", "printed")]
-    claims = presentation.to_json(both)["claims"]
-    (usual,), (look,) = (claim["conditions"] for claim in claims)
-    assert presentation.measured(look)[2].endswith("] (98.4 %)")
-    below = judged(condition([Bound(high=x) for x in values], setting="printed"))
-    ((open_below,),) = (claim["conditions"] for claim in presentation.to_json([below])["claims"])
-    assert presentation.measured(open_below)[2].endswith("] (98.4 %)")
-    (equal,) = judged(condition([1.0] * 4, setting="printed")).outcomes
+    usual, look = (judged(endpoint([*values]), setting=label, number=25) for label in ("group", "printed"))
+    assert look.primary.found().endswith("] (98.4 %)")
+    open_below = judged(endpoint([Bound(high=x) for x in values]), setting="printed").primary
+    assert open_below.found().endswith("] (98.4 %)")
+    equal = judged(endpoint([1.0] * 4), setting="printed").primary
     assert equal.row()[5] == "1.000"  # There is no interval.
-    assert presentation.measured(usual)[2].endswith("]")
-    assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph(claims[1:])
+    assert usual.primary.found().endswith("]")
+    assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph([look])

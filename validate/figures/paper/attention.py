@@ -15,10 +15,10 @@ from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
 from validate.figures.sheet import letter
 from validate.figures.style import OBSERVED, PALETTE, ZERO, sequential
-from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting
+from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import COSINE, SHARE, number
 from validate.observe import Observations
+from validate.observe.groups import Setting
 from validate.observe.observables import LEMMA1_EPSILONS
 from validate.predict.predictors import predicted_average_share
 

@@ -12,10 +12,10 @@ from validate.figures.embedding import BAR, components_map, observed_maps, predi
 from validate.figures.panels.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
 from validate.figures.sheet import in_rows, letter
-from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting
+from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import COSINE
 from validate.observe import Observations
+from validate.observe.groups import Setting
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, are_summed
 
 LARGER = (LARGE, 0.5)

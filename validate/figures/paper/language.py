@@ -18,7 +18,6 @@ from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import LIKELIEST_GPT2, paper_figure
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, ZERO, Look
-from validate.judge.groups import Setting
 from validate.judge.measures.language import (
     KNOWN,
     cosine_correlation,
@@ -30,6 +29,7 @@ from validate.judge.measures.language import (
 )
 from validate.judge.stats import COSINE, number
 from validate.observe import Observations
+from validate.observe.groups import Setting
 from validate.observe.store import shown_words
 
 LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}

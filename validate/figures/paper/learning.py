@@ -17,13 +17,13 @@ from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
 from validate.figures.sheet import letter
 from validate.figures.style import MARKERS, PARTS, sequential
-from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting
 from validate.judge.measures.learning_times import PARTS as NAMES
 from validate.judge.measures.learning_times import load_predictions, prediction_for
+from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import SIZE
 from validate.observe import Observations
 from validate.observe.bounds import ends
+from validate.observe.groups import Setting
 from validate.observe.times import curve, largest_rise
 from validate.predict.ceiling import order_blind_ceiling
 from validate.predict.learning import flow_arguments

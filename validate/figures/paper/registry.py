@@ -9,7 +9,7 @@ from typing import Literal
 from theory import InputError
 from theory.edge.checked import checked
 from validate.figures.sheet import Sheet
-from validate.judge.condition import LARGE, NORMED, SMALL
+from validate.judge.settings import LARGE, NORMED, SMALL
 from validate.observe import NoRunsError, Observations, kept
 
 Read = Callable[[str], list[Observations]]

@@ -21,9 +21,9 @@ from validate.figures.paper.registry import paper_figure
 from validate.figures.runs import about, model_name, span
 from validate.figures.sheet import letter
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
-from validate.judge.groups import Setting
 from validate.judge.stats import SHARE, number
 from validate.observe import Observations
+from validate.observe.groups import Setting
 
 SEED, COUNT = 0, 4
 KEY, NOISE = ("key", PALETTE[4]), ("noise", KEYS.colour)

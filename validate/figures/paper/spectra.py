@@ -13,10 +13,10 @@ from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs
 from validate.figures.style import MARKERS, PALETTE, sequential
-from validate.judge.condition import LARGE, SMALL
-from validate.judge.groups import Setting
+from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import SHARE, SIZE
 from validate.observe import Observations
+from validate.observe.groups import Setting
 
 MOST_MATRICES = 16
 OVER_GAMMA = Source(("group-small", "scan"), (LARGE, SMALL))

@@ -9,7 +9,7 @@ import numpy as np
 
 from theory import Task, predict_value_growth
 from theory.edge.arrays import FloatArray
-from validate.judge.agreement import scrambled, spearman
+from validate.judge.measures.agreement import scrambled, spearman
 from validate.judge.measures.geometry import When
 from validate.observe import Observations
 from validate.observe.bounds import Value, between

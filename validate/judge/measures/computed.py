@@ -10,7 +10,7 @@ import numpy as np
 import theory
 from theory.edge.arrays import FloatArray
 from theory.flows.gradient import population_field
-from validate.judge.agreement import scrambled
+from validate.judge.measures.agreement import scrambled
 
 D_M, D_F = 200, 512
 """Widths of the paper's Emb-MLP."""

@@ -11,8 +11,9 @@ import numpy as np
 from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import unknown_name
-from validate.judge.agreement import pearson, spearman
-from validate.judge.condition import LARGE, SMALL, Seed
+from validate.judge.measures.agreement import pearson, spearman
+from validate.judge.runs import Seed
+from validate.judge.settings import LARGE, SMALL
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value
 from validate.observe.times import HALF, early_epoch, first_epoch, has_learned

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.config.language import LanguageTask
 from theory import InputError
-from validate.judge.agreement import pearson
+from validate.judge.measures.agreement import pearson
 from validate.observe import Observations
 from validate.observe.times import curve
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -11,9 +12,9 @@ from scipy.optimize import isotonic_regression
 from theory import token_ratio
 from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
-from validate.judge.agreement import spearman
-from validate.judge.condition import LARGE, SMALL, Seed
-from validate.judge.measures import measure_of
+from validate.judge.measures.agreement import spearman
+from validate.judge.runs import Seed
+from validate.judge.settings import LARGE, SMALL
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value, between, ends, extreme, magnitude
 from validate.observe.times import (
@@ -35,6 +36,8 @@ from validate.observe.times import (
 )
 from validate.predict.ceiling import order_blind_ceiling
 from validate.predict.predictors import training_labels
+
+OfRun = Callable[[Observations], float]
 
 
 def loss_gap_aligned(run: Observations) -> Value:
@@ -150,14 +153,14 @@ def first_bias(run: Observations) -> float:
     return float(curve(run, "accuracy", "rsn_test")[1][0] - curve(run, "accuracy", "mem")[1][0])
 
 
-def _by_rate(seed: Seed, of: str) -> tuple[FloatArray, FloatArray]:
+def _by_rate(seed: Seed, of: OfRun) -> tuple[FloatArray, FloatArray]:
     """Return γ, ascending, and a measure of a seed's runs."""
     runs = sorted(seed.values(), key=lambda run: run.config.init_rate)
-    values = [measure_of(of)[1](run) for run in runs]
+    values = [of(run) for run in runs]
     return np.array([run.config.init_rate for run in runs]), np.array(values)
 
 
-def trend(seed: Seed, of: str = "learned_bias") -> float:
+def trend(seed: Seed, of: OfRun = learned_bias) -> float:
     """Return Spearman's correlation of γ and a measure; NaN if it is undefined for a run."""
     rates, values = _by_rate(seed, of)
     return spearman(rates, values) if np.isfinite(values).all() else math.nan
@@ -169,7 +172,7 @@ def crossover(seed: Seed) -> Value:
     The biases are first made monotone in γ by the least change (isotonic regression). Where all have one
     sign, the crossing lies beyond the least or the greatest γ: a bound.
     """
-    rates, biases = _by_rate(seed, "learned_bias")
+    rates, biases = _by_rate(seed, learned_bias)
     if not np.isfinite(biases).all():
         return math.nan
     apart = float(np.diff(rates).max())
@@ -181,19 +184,17 @@ def crossover(seed: Seed) -> Value:
     return first_passage(rates, fitted, 0.0) if fitted[0] <= 0 < fitted[-1] else math.nan
 
 
-def gain(seed: Seed, of: str = "learned_bias", absolute: bool = False, **args: Any) -> float:
+def gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False) -> float:
     """Return a measure at γ = 0.8 minus that at 0.3, of one variant."""
-    by = {rate: float(measure_of(of)[1](run, **args)) for (_, rate), run in seed.items()}
+    by = {rate: of(run) for (_, rate), run in seed.items()}
     return abs(by[SMALL] - by[LARGE]) if absolute else by[SMALL] - by[LARGE]
 
 
-def least_gain(
-    seed: Seed, of: str = "learned_bias", absolute: bool = False, learned: bool = True, **args: Any
-) -> float:
+def least_gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False, learned: bool = True) -> float:
     """Return the least gain over a seed's variants, those that learned or all of them, leaving NaN out."""
     names = learned_variants(seed) if learned else {name for name, _ in seed}
     variants = ({key: run for key, run in seed.items() if key[0] == name} for name in names)
-    found = (gain(variant, of, absolute, **args) for variant in variants)
+    found = (gain(variant, of, absolute) for variant in variants)
     return min((value for value in found if math.isfinite(value)), default=math.nan)
 
 

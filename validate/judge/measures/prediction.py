@@ -15,8 +15,7 @@ import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
-from validate.judge.agreement import measures, pearson, r_squared
-from validate.judge.condition import SMALL, Seed
+from validate.judge.measures.agreement import measures, pearson, r_squared
 from validate.judge.measures.geometry import (
     When,
     chosen,
@@ -25,6 +24,8 @@ from validate.judge.measures.geometry import (
     eq14_plane_distances,
     plane_distances,
 )
+from validate.judge.runs import Seed
+from validate.judge.settings import SMALL
 from validate.observe import Observations
 from validate.observe.times import early_epoch, has_learned
 from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_uniform

@@ -17,12 +17,12 @@ from theory import InputError
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import check_tokens, checked
 from theory.edge.display import html_table
-from validate.judge.agreement import MEASURES, measures
-from validate.judge.answer import Answer, answers
-from validate.judge.groups import Setting, as_settings
+from validate.compare.answer import Answer, answers
+from validate.judge.measures.agreement import MEASURES, measures
 from validate.judge.measures.prediction import fitted_by_others, widths_by_others
 from validate.judge.stats import Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
+from validate.observe.groups import Setting, as_settings
 from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
 from validate.terminal.progress import track

@@ -18,11 +18,11 @@ from sim.config.run import MemberConfig
 from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
 from theory.edge.arrays import FloatArray
 from theory.labels.counts import TRAINING
-from validate.judge.agreement import agreement, slope
-from validate.judge.groups import Setting
+from validate.judge.measures.agreement import agreement, slope
 from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import Estimate, Record, over_seeds
 from validate.observe import Observations
+from validate.observe.groups import Setting
 from validate.observe.times import accuracy_at
 from validate.predict.learning import flow_arguments
 from validate.predict.predictors import UNIFORM, groups_of, uniform_cosines

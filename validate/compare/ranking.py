@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from theory import Task, off_diagonal
 from theory.edge.checked import checked
-from validate.judge.agreement import agreement, slope
-from validate.judge.groups import Setting
+from validate.judge.measures.agreement import agreement, slope
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS
 from validate.judge.stats import SHARE, SKILL, Estimate, Record, over_seeds
+from validate.observe.groups import Setting
 from validate.observe.times import early_epoch
 from validate.predict.predictors import groups_of, predictions, uniform_cosines
 from validate.terminal.progress import track

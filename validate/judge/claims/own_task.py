@@ -1,0 +1,55 @@
+"""Whether the theory predicts the embedding of a user's own task; thresholds are the ledger's."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from validate.judge.claim import Claim, Endpoint, Other
+from validate.judge.measures.geometry import moved
+from validate.judge.measures.learning import above_guessing
+from validate.judge.measures.prediction import correlation, skill
+from validate.judge.settings import SEQUENCE
+from validate.judge.stats import COSINE, SIZE, SKILL
+from validate.judge.threshold import above, at_least
+
+
+def own_task(small: float, large: float) -> Claim:
+    """Return the claim on runs at a small γ, and at a large one where there are any."""
+    # fmt: off
+    return Claim(
+        0, "the task's embedding is predicted",
+        statement="Early in training, with small initial weights, the cosines of the anchors are "
+                  "those of P^s − u.",
+        endpoints=[
+            Endpoint("skill of P^s - u against the best simple guess", partial(skill, over="best"),
+                     at=small, holds=above(0), reason="better than the best rival, both scaled to fit",
+                     scale=SKILL),
+            Endpoint("Pearson of P^s - u and the observed cosine, all anchors", correlation, at=small,
+                     holds=at_least(0.7, margin=0.05),
+                     reason="r² of one half: half of the variance, as in claim 6", scale=COSINE),
+            Endpoint("skill of P^s - u against orthogonal anchors", skill, at=small,
+                     holds=at_least(0.5, margin=0.05),
+                     reason="size: half of the squared error that assuming orthogonal anchors leaves",
+                     scale=SKILL),
+            Endpoint("skill of P^s - u against one cosine for all pairs (the mean)",
+                     partial(skill, over="mean"), at=small, holds=above(0),
+                     reason="size: better than one number for all pairs", scale=SKILL),
+            Endpoint("skill of P^s - u against orthogonal anchors, small minus large initial weights",
+                     skill, at=small,
+                     minus=Other("skill of P^s - u against orthogonal anchors, large initial weights",
+                                 at=large), holds=above(0),
+                     reason="the theory is about small initial weights"),
+        ],
+        shown=[
+            *(Endpoint(f"skill of P^s - u against {name}", partial(skill, over=name), at=small,
+                       scale=SKILL)
+              for name in ('−|i − j|', 'same mapping or not', 'same mapping, and −|i − j| in it')),
+            Endpoint("best training accuracy, as a share of the way from guessing to all right",
+                     above_guessing, at=small, step=SEQUENCE),
+            Endpoint("root mean square change of the anchors' cosines since the start", moved, at=small,
+                     scale=SIZE),
+            Endpoint("best training accuracy, as a share of the way from guessing to all right, "
+                     "large initial weights", above_guessing, at=large, step=SEQUENCE),
+        ],
+    )
+    # fmt: on

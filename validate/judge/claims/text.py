@@ -1,0 +1,121 @@
+"""A language model on two corpora: Figs. 1, 7 and 14 on PrOntoQA and TinyStories, or any two."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from validate.judge.claim import Claim, Endpoint
+from validate.judge.measures.language import (
+    correlation_gain,
+    cosine_contrast,
+    cosine_correlation,
+    loss_gap,
+    relative_gap,
+)
+from validate.judge.measures.learning import trend
+from validate.judge.settings import LANGUAGE, LARGE, RATES, SMALL, Setup
+from validate.judge.stats import COSINE
+from validate.judge.threshold import above, at_least
+
+
+def corpora(
+    first: str, second: str, small: float, large: float, settings: tuple[Setup, ...]
+) -> tuple[Claim, ...]:
+    """Return the claims about two corpora, of which the first is expected to be learned first."""
+    # fmt: off
+    return (
+        Claim(
+            32, f"{first} is learned first",
+            paper="the loss on PrOntoQA “decreases significantly faster” than on TinyStories (§1, §3.4, "
+                  "Fig. 1)",
+            statement=f"With small initial weights the loss on {first} is lower than on {second}, by "
+                      "more than their entropies differ.",
+            section="3.4, Fig. 1", settings=settings,
+            endpoints=[
+                Endpoint("gap of losses (nats)", loss_gap, at=small, holds=above(0), reason="no gap"),
+                Endpoint("gap above tokens' entropy", partial(loss_gap, known="frequencies"), at=small,
+                         holds=above(0), reason="no gap"),
+                Endpoint("gap above pairs' entropy", partial(loss_gap, known="pairs"), at=small,
+                         holds=above(0), reason="no gap"),
+            ],
+            shown=[
+                *(Endpoint(f"gap before training, above the entropy of {name}",
+                           partial(loss_gap, known=name, line=0), at=small)
+                  for name in ('frequencies', 'pairs')),
+            ],
+        ),
+        Claim(
+            33, "the gap and the contrast grow with γ",
+            paper="as γ increases, ΔL “exhibits an upward trend” (§3.4, Fig. 7A, 14)",
+            statement="The smaller the initial weights, the further the two losses, and the cosines of "
+                      "the corpora's words, lie apart.",
+            section="3.4, Figs. 7A and 14", settings=settings,
+            endpoints=[
+                Endpoint(f"ΔL at γ = {small:g} minus ΔL at γ = {large:g}", relative_gap, at=small,
+                         minus=large, holds=above(0, margin=0.05),
+                         reason="no change; a twentieth of the first loss is not relevant"),
+                Endpoint(f"difference of mean cosines, γ = {small:g} minus γ = {large:g}", cosine_contrast,
+                         at=small, minus=large, holds=above(0, margin=0.05), reason="no change",
+                         scale=(-2.0, 2.0)),
+            ],
+            shown=[
+                *(Endpoint(f"gap at γ = {small:g} less that at {large:g} (nats), {name} known",
+                           partial(loss_gap, known=name), at=small, minus=large)
+                  for name in ('nothing', 'pairs')),
+                Endpoint("rank correlation of γ and ΔL", partial(trend, of=relative_gap), scale=COSINE,
+                         step=RATES),
+                Endpoint("rank correlation of γ and contrast of cosines",
+                         partial(trend, of=cosine_contrast), scale=COSINE, step=RATES),
+            ],
+        ),
+        Claim(
+            34, f"words of {second} align more",
+            paper="words of PrOntoQA are “significantly more distinguishable” than those of TinyStories "
+                  "(§3.4, Fig. 7B, 14)",
+            statement=f"Early, with small initial weights, words of {second} are more alike than words "
+                      f"of {first}, equally frequent ones included.",
+            section="3.4, Figs. 7B, 14", settings=settings,
+            endpoints=[
+                Endpoint("difference of mean cosines", cosine_contrast, at=small,
+                         holds=above(0, margin=0.05), reason="no difference", scale=(-2.0, 2.0)),
+                Endpoint("difference of mean cosines, tokens of equal frequency",
+                         partial(cosine_contrast, matched=True), at=small, holds=above(0, margin=0.05),
+                         reason="no difference; a tenth of the difference over all words is not relevant",
+                         scale=(-2.0, 2.0)),
+            ],
+            shown=[
+                Endpoint(f"difference of mean cosines, γ = {large:g}", cosine_contrast, at=large,
+                         scale=(-2.0, 2.0)),
+                Endpoint(f"difference of mean cosines, tokens of equal frequency, γ = {large:g}",
+                         partial(cosine_contrast, matched=True), at=large, scale=(-2.0, 2.0)),
+            ],
+        ),
+        Claim(
+            35, "counts predict the cosines of words",
+            statement="Rows of C + C^T, known before training, predict the early cosines of both "
+                      "corpora's words.",
+            section="3.4, Fig. 7B, and the theory of a corpus", settings=settings,
+            endpoints=[
+                Endpoint(f"{first}: above shuffled text's", partial(correlation_gain, corpus=0), at=small,
+                         holds=above(0, margin=0.05),
+                         reason="the best rival: shuffled text keeps frequencies alone", scale=(-2.0, 2.0)),
+                Endpoint(f"{second}: above shuffled text's", partial(correlation_gain, corpus=1), at=small,
+                         holds=above(0, margin=0.05),
+                         reason="the best rival: shuffled text keeps frequencies alone", scale=(-2.0, 2.0)),
+                Endpoint(f"{first}: correlation", partial(cosine_correlation, corpus=0), at=small,
+                         holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE),
+                Endpoint(f"{second}: correlation", partial(cosine_correlation, corpus=1), at=small,
+                         holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE),
+            ],
+            shown=[
+                Endpoint(f"{first}: above shuffled text's, mean removed",
+                         partial(correlation_gain, corpus=0, centred=True), at=small),
+                Endpoint(f"{second}: above shuffled text's, mean removed",
+                         partial(correlation_gain, corpus=1, centred=True), at=small),
+            ],
+        ),
+    )
+    # fmt: on
+
+
+CLAIMS = corpora("prontoqa", "tinystories", SMALL, LARGE, LANGUAGE)
