@@ -21,7 +21,7 @@ from tests.tiny_task import TASK
 from tests.validate.conftest import tiny_config
 from theory import InputError, Task, label_distribution
 from theory.derive import derivations, derivations_page, find_derivation
-from theory.edge.errors import IntegrationError
+from theory.edge.errors import GradientLimitError
 from validate.cli import main
 from validate.commands import COMMANDS, claims
 from validate.commands.parsing import parse
@@ -69,7 +69,7 @@ def test_a_command_that_is_stopped_says_how_it_continues(line, hint, cli, monkey
 
 @pytest.mark.parametrize(("line", "told"), [("predict paper", "--max-gradients"), ("compare x", "--flow")])
 def test_a_limit_is_raised_by_an_option_that_the_command_has(line, told, cli, monkeypatch):
-    error = IntegrationError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
+    error = GradientLimitError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
     monkeypatch.setattr(f"validate.commands.{line.split()[0]}.run", Mock(side_effect=error))
     assert cli(*line.split(), code=2).err.endswith(f"{told}.\n")
 
@@ -271,8 +271,7 @@ def test_demo_exits_with_its_verdicts(monkeypatch, tmp_path, cli):
     tiny = tiny_config(snapshot_epochs=[])
     monkeypatch.setattr("validate.commands.demo.demo_config", lambda: tiny)
     found = cli("demo", "--out", str(tmp_path), "--workers", "1", "--json", code=1).json()
-    endpoints = [outcome for outcome in found["verdicts"] if outcome["role"] == "endpoint"]
-    assert not all(outcome["state"] == "holds" for outcome in endpoints)
+    assert not all(finding["verdict"] == "holds" for finding in found["verdicts"])
     (overview,) = (figure for figure in found["figures"] if figure["name"] == "overview")
     assert overview["caption"].endswith(".")
     assert (tmp_path / "report.html").exists()

@@ -28,9 +28,9 @@ class Options(EngineOptions):
     """
 
     numbers: Annotated[tuple[int, ...], Positional("N")] = ()
-    """The claims to judge; all of them if none is named."""
+    """The claims to judge; without any, those that the twelve statements need."""
     show_all: bool = Field(default=False, alias="all")
-    """Show every claim at every setting."""
+    """Judge and show every claim at every setting."""
     run: bool = False
     """Train the missing runs, after saying how long that will take."""
     runs: tuple[Path, ...] = ()
@@ -53,6 +53,8 @@ def run(options: Options) -> int:
     options.refuse_without("run", "engine", "scheduler", "slurm", "workers", "root")
     every = options.show_all or options.verbose
     claims = validate.ledger(options.numbers or (() if every else rows_claims()))
+    if not (options.numbers or every):  # The rows have no use for what is shown beside the endpoints.
+        claims = tuple(replace(claim, shown=()) for claim in claims)
     places = studies_in(options.runs)
     known = validate.study_names()
     if options.runs and not set(places) & set(known):
