@@ -25,7 +25,7 @@ def other_bases(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         left, right = left.copy(), right.copy()
         left[:, :n], right[:n] = left[:, :n] @ turn, turn.T @ right[:n]
         for rest in (left.T[n:], right[n:]):  # of the null space any basis will do
-            rest[:] = _orthogonal(rng, len(rest)).astype(rest.dtype) @ rest
+            rest[:] = orthogonal(rng, len(rest)).astype(rest.dtype) @ rest
         return left, values, right
 
     def other_qr(matrix: FloatArray) -> Any:
@@ -43,11 +43,11 @@ def _turn(values: FloatArray, rng: np.random.Generator) -> FloatArray:
     order, turn = np.argsort(values), np.zeros((len(values), len(values)))
     gaps = np.flatnonzero(np.diff(values[order]) > near * np.abs(values).max(initial=0)) + 1
     for group in np.split(order, gaps):
-        turn[np.ix_(group, group)] = _orthogonal(rng, len(group))
+        turn[np.ix_(group, group)] = orthogonal(rng, len(group))
     return turn
 
 
-def _orthogonal(rng: np.random.Generator, n: int) -> FloatArray:
+def orthogonal(rng: np.random.Generator, n: int) -> FloatArray:
     """Return a product of n reflections, without a factorisation."""
     product = np.diag(rng.choice([-1.0, 1.0], n))
     for axis in rng.standard_normal((n, n)):

@@ -105,7 +105,10 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
     generator = torch_stream(member.seed, "init/turn")
     labels, width = rows.shape[1], shape[1]
     turn = torch.randn(max(labels, width), width, generator=generator, dtype=torch.float64)
-    turned = rows @ (torch.linalg.qr(turn)[0] if width >= labels else turn)[:labels]
+    if width >= labels:
+        q, r = torch.linalg.qr(turn)
+        turn = q * r.diagonal().sign()  # which sign R has is the kernel's
+    turned = rows @ turn[:labels]
     return turned * (std / turned.square().mean().sqrt())
 
 

@@ -57,5 +57,4 @@ def seen(result: Any) -> Any:
         return theory.as_matrix(result)
     if isinstance(result, (theory.Activation, theory.Expression, theory.Function, theory.Task)):
         return getattr(result, "text", getattr(result, "name", str(result)))
-    # The sign of singular vectors is the solver's.
-    return np.abs(np.concatenate([r.ravel() for r in result])) if type(result) is tuple else result
+    return result

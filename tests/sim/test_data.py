@@ -144,6 +144,22 @@ def test_a_predicted_embedding_has_the_label_distributions_angles(width: int) ->
     assert np.sqrt(np.mean(W_emb**2)) == pytest.approx(width**-0.6, rel=1e-12)
 
 
+def test_a_rotation_does_not_depend_on_the_signs_of_a_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = small(model={"d_m": 48, "d_f": 12, "initial_embedding": "label-distributions"}, dtype="float64")
+
+    def embedding() -> FloatArray:
+        return Trainer(config.members()).parameters["W_emb"][0].numpy()
+
+    def other(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        q, r = factors(matrix)
+        signs = torch.randn(q.shape[1], dtype=q.dtype, generator=torch.Generator().manual_seed(0)).sign()
+        return q * signs, signs[:, None] * r
+
+    here, factors = embedding(), torch.linalg.qr
+    monkeypatch.setattr(torch.linalg, "qr", other)
+    np.testing.assert_allclose(embedding(), here, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["label-distributions", "shuffled-distributions"])
 def test_labels_that_no_token_tells_anything_of_predict_no_embedding(kind: str) -> None:
     """A single table: P^s = P̄ up to rounding, which is no direction."""

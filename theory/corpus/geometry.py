@@ -33,6 +33,7 @@ from theory.edge.arrays import ArrayLike, BoolArray, FloatArray, Integer
 from theory.edge.checked import Size, check_tokens, checked
 from theory.edge.display import Shown, spread
 from theory.edge.errors import InputError, check_memory
+from theory.edge.settled import falling
 from theory.labels.sampled import N_BLOCKS, SampledValue, jackknife
 from theory.shapes.cosines import off_diagonal
 
@@ -198,7 +199,7 @@ def nearest_tokens(
     tokens = np.concatenate([[wanted], others])
     (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
     cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
-    order = np.argsort(-cosines, kind="stable")[: min(3 * n, int(np.isfinite(cosines).sum()))]
+    order = falling(cosines)[: min(3 * n, int(np.isfinite(cosines).sum()))]
     if not order.size:
         problem = "too rare to compare with any candidate"
         remedy = "choose a more frequent one, or other candidates"

@@ -22,6 +22,7 @@ from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, check_re
 from theory.edge.arrays import Float64, FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.errors import InputError
+from theory.edge.settled import settled_turn
 
 LARGEST_MATRIX = 4096
 """The largest vocabulary for a dense matrix: 128 MiB."""
@@ -87,7 +88,10 @@ def top_singular(
     Float64[FloatArray, " {n}"],
     Float64[FloatArray, "{n} {operator.shape[1]}"],
 ]:
-    """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns)."""
+    """Return the n largest singular triplets: left (rows, n), values (n,) falling, right (n, columns).
+
+    Each left vector's largest entry is positive.
+    """
     smaller = min(operator.shape)
     if n >= smaller:
         remedy = f"give 1 to {smaller - 1}" if smaller > 1 else "use a vocabulary of two tokens or more"
@@ -98,7 +102,9 @@ def top_singular(
         return np.eye(operator.shape[0], n), np.zeros(n), np.eye(n, operator.shape[1])
     left, values, right = svds(operator, k=n, v0=first[:smaller])
     order = np.argsort(values)[::-1]
-    return left[:, order], np.asarray(values[order], np.float64), right[order]
+    left, values, right = left[:, order], np.asarray(values[order], np.float64), right[order]
+    turn = settled_turn(left, values)
+    return left @ turn, values, turn.T @ right
 
 
 class _Passes:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.edge.checked import Entries, Size, checked
 from theory.edge.errors import InputError
+from theory.edge.settled import settled_turn
 
 
 @checked
@@ -67,7 +68,8 @@ class PrincipalComponents:
     Attributes
     ----------
     coordinates : ndarray, shape (n, n_components)
-        Centred; each column's largest entry in absolute value is positive, which fixes the signs.
+        Centred; each column's largest entry in absolute value is positive, the first where several are, which
+        fixes the signs.
     explained : ndarray, shape (n_components,)
         Share of the whole variance along each direction; NaN if the rows are equal.
     """
@@ -96,8 +98,6 @@ def principal_components(rows: Real[ArrayLike, "n k"], n_components: Size = 2) -
     # The mean of equal numbers may differ from them in the last bit.
     middle = np.where((matrix == matrix[0]).all(axis=0), matrix[0], matrix.mean(axis=0))
     left, sizes, _ = np.linalg.svd(matrix - middle, full_matrices=False)
-    coordinates = (left * sizes)[:, :n_components]
-    largest = np.abs(coordinates).argmax(axis=0)
-    signs = np.where(coordinates[largest, np.arange(n_components)] < 0, -1.0, 1.0)
+    coordinates = (left @ settled_turn(left, sizes) * sizes)[:, :n_components]
     squares = (sizes / (sizes[0] if sizes[0] > 0 else np.nan)) ** 2  # scaled first, as in ``unit_rows``
-    return PrincipalComponents(coordinates * signs, squares[:n_components] / squares.sum())
+    return PrincipalComponents(coordinates, squares[:n_components] / squares.sum())

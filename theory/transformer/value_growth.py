@@ -20,6 +20,7 @@ import numpy as np
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.edge.checked import Size, check_tokens, checked
 from theory.edge.errors import InputError
+from theory.edge.settled import ROUNDING, settled_turn
 from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import label_table, token_ratios
 from theory.shapes.cosines import cosine_matrix
@@ -132,9 +133,10 @@ def predict_value_growth(
     every = ratios[:, None] * (table - distribution)
     embedding = every if form == "paper" else last_position_drive(task, distribution, held_out)
     left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
+    left = left @ settled_turn(left, values)
     with np.errstate(invalid="ignore"):
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
-    sign = np.sign(np.nansum(alignment[list(task.reasoning_anchors)])) or 1.0
+    sign = -1.0 if np.nansum(alignment[list(task.reasoning_anchors)]) < -ROUNDING else 1.0
     return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
 
 

@@ -27,6 +27,7 @@ from theory.edge.arrays import FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.display import Shown
 from theory.edge.reading import PathLike
+from theory.edge.settled import falling
 from validate.judge.stats import COSINE
 from validate.observe.observations import UNDEFINED
 from validate.terminal.progress import track
@@ -123,7 +124,7 @@ class CorpusPrediction(Shown):
                 raise InputError("nearest", word, error.problem, error.remedy) from None
         counts = corpus_counts(_Tracked(corpus, "counting documents"), V)
         left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
-        leading = [[corpus.words[i] for i in np.argsort(-np.abs(u))[:_LEADING]] for u in left.T]
+        leading = [[corpus.words[i] for i in falling(np.abs(u))[:_LEADING]] for u in left.T]
         return cls(corpus, counts, geometry, neighbours, values, leading)
 
     @property
@@ -141,7 +142,7 @@ class CorpusPrediction(Shown):
         for i, times in enumerate(zip(g.departs, g.distinct_from_all, strict=True)):
             alike = [UNDEFINED, UNDEFINED]
             if not np.isnan(others[i]).all():
-                nearest = int(np.nanargmax(others[i]))
+                nearest = int(falling(others[i])[0])
                 alike = [self.words[nearest], _cell(g.cosine, i, nearest)]
             share = f"{self.counts.ratios[g.tokens[i]]:.2g}"
             when = [f"{time:.2f}" if np.isfinite(time) else UNDEFINED for time in times]

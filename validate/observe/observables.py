@@ -11,6 +11,7 @@ from scipy.special import entr, softmax
 
 from theory import Task, principal_components
 from theory.edge.arrays import FloatArray, IntArray
+from theory.edge.settled import ROUNDING, settled_turn
 from validate.observe.observations import tokens_of
 
 COMPONENTS = 3
@@ -45,10 +46,11 @@ def value_direction(
     A singular vector has no sign of its own: the mean cosine of the tokens ``sign_by`` is made
     non-negative. NaN for a zero embedding, which has no effect on the sign.
     """
-    vector = np.linalg.svd(W_V, full_matrices=False)[0][:, 0]
+    left, values, _ = np.linalg.svd(W_V, full_matrices=False)
+    vector = left @ settled_turn(left, values)[:, 0]
     norms = np.linalg.norm(embedding, axis=1)
     cosines = embedding @ vector / np.where(norms > 0, norms, np.nan)
-    sign = -1.0 if np.nansum(cosines[list(sign_by)]) < 0 else 1.0
+    sign = -1.0 if np.nansum(cosines[list(sign_by)]) < -ROUNDING else 1.0
     return np.asarray(sign * cosines[list(tokens)])
 
 

@@ -25,6 +25,7 @@ from theory import (
 )
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import shown
+from theory.edge.settled import falling
 from theory.labels.finite_sample import finite_sample_cosines
 from validate.observe.observations import UNDEFINED
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, groups_of, task_cosines
@@ -214,7 +215,7 @@ def summary(cosines: Cosines, tokens: Tokens) -> list[str]:
     found = cosines.over(off_diagonal)
     ends = [UNDEFINED, UNDEFINED]
     if not np.isnan(found.value).all():
-        at = [int(np.nanargmin(found.value)), int(np.nanargmax(found.value))]
+        at = [int(falling(side)[0]) for side in (-found.value, found.value)]
         ends = [with_error(found.value[i], found.standard_error[i]) for i in at]
     return [with_error(means.value[0], means.standard_error[0]), *ends, " ".join(cells)]
 
