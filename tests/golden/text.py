@@ -16,6 +16,9 @@ from sim import build_corpus
 from tests.golden.commands import command
 from tests.toy_text import toy_documents
 
+RTOLS = {"": 1e-7}
+"""Training in float64 and sums over documents in another order: what kinds of processor may leave of them."""
+
 
 def entries() -> Iterator[tuple[str, Any]]:
     yield from counted()

@@ -1,5 +1,8 @@
 """What passes through a factorisation, an order or a tie: the same with other factors and other last bits."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse.linalg
@@ -33,7 +36,7 @@ def doses() -> list[float]:
     return [theory.escape_dose(start, np.eye(7)[k], np.eye(7)[k], 0.5) for k in range(3)]
 
 
-SETTLED = {
+SETTLED: dict[str, Callable[[], Any]] = {
     "components of keys": lambda: (
         theory.principal_components(theory.eq14_embedding(KEYS, KEYS.keys)).coordinates
     ),

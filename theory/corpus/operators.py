@@ -102,9 +102,9 @@ def top_singular(
         return np.eye(operator.shape[0], n), np.zeros(n), np.eye(n, operator.shape[1])
     left, values, right = svds(operator, k=n, v0=first[:smaller])
     order = np.argsort(values)[::-1]
-    left, values, right = left[:, order], np.asarray(values[order], np.float64), right[order]
-    turn = settled_turn(left, values)
-    return left @ turn, values, turn.T @ right
+    falling = np.asarray(values[order], np.float64)
+    turn = settled_turn(np.asarray(left[:, order], np.float64), falling)
+    return left[:, order] @ turn, falling, turn.T @ right[order]
 
 
 class _Passes:

@@ -125,7 +125,9 @@ def test_an_interval_over_pairs_of_seeds_covers_more_often_than_over_neighbours(
         ends = [_ends(stats.over_seeds(own)) for own in values]
         hits += [low <= 2 * (1 + shared**2) <= high for low, high in ends]
     assert hits[0] > hits[1] + 10
-    assert hits[0] > (920 if not shared else 850)  # A shared amount makes the distance skewed.
+    # Over 20 seeds of 300 it covered 0.95 and more, where a shared amount makes the distance skewed 0.886
+    # and more, and 0.085 more often than neighbours did: 4 standard deviations from the bounds, p = 3e-5.
+    assert hits[0] > (920 if not shared else 845)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=6, unique=True), st.floats(-1, 1))
