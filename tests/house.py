@@ -7,8 +7,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-LINES = {"theory": 12_500, "sim": 7_200, "validate": 13_500, "tests": 20_000, "docs": 2_500}
-PACKAGES, FILES, WORDS = 33_000, 260, 45_000
+LINES = {"theory": 12_900, "sim": 7_400, "validate": 14_800, "tests": 20_000, "docs": 2_500}
+PACKAGES, FILES, WORDS = 35_100, 260, 45_000
+JUDGE, ENGINE = 4_800, 2_200
+"""The judge with its claims and measures, and without them."""
 HELD_BY = {
     "sim": {
         "advise on anyone's model": ["sim/modules/advise.py"],
@@ -54,11 +56,23 @@ def measure() -> list[tuple[str, int, int]]:
         return sum(len(p.read_text().splitlines()) for p in python if p.parts[0] == folder)
 
     packages = [p for p in python if p.parts[0] in ("theory", "sim", "validate")]
+
+    def below(folder: str) -> list[Path]:
+        return [p for p in python if p.as_posix().startswith(folder)]
+
+    def count(files: list[Path]) -> int:
+        return sum(len(p.read_text().splitlines()) for p in files)
+
+    judge = below("validate/judge/")
+    engine = [p for p in judge if p.parent.name == "judge"]
     words = sum(len(p.read_text().split()) for p in paths if p.parts[0] == "docs" and p.suffix == ".md")
     return [
         *((f"{folder}/, lines of Python", lines(folder), budget) for folder, budget in LINES.items()),
         ("the three packages, lines", sum(lines(p) for p in ("theory", "sim", "validate")), PACKAGES),
         ("the three packages, files", len(packages), FILES),
+        ("validate/judge/, lines, claims included", count(judge), JUDGE),
+        ("its engine, without claims and measures", count(engine), ENGINE),
+        ("its engine, files", len([p for p in engine if p.name != "__init__.py"]), 12),
         ("docs/, words of pages", words, WORDS),
     ]
 

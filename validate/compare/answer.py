@@ -23,8 +23,8 @@ from validate.judge.measures.learning import above_guessing
 from validate.judge.measures.prediction import correlation
 from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, Result, Verdict
 from validate.judge.runs import Runs
-from validate.judge.settings import LARGE, SMALL
-from validate.judge.stats import COSINE, LEVEL, over_seeds
+from validate.judge.settings import LARGE, LEVEL, SMALL
+from validate.judge.stats import COSINE, over_seeds
 from validate.judge.verdict import judge_claim
 from validate.observe import Source
 from validate.observe.groups import COMPARE, Setting, as_settings, early_text, missing_command

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from validate.judge.claims.rows import ROWS
 from validate.judge.result import Finding, confidence
-from validate.judge.settings import BY_LABEL, SETTINGS
-from validate.judge.stats import LEVEL, UNDEFINED
+from validate.judge.settings import BY_LABEL, LEVEL, SETTINGS
+from validate.judge.stats import UNDEFINED
 
 VERDICTS = {
     "holds": "these hold",

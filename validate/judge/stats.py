@@ -23,7 +23,6 @@ from scipy.special import digamma, polygamma, stdtr, stdtrit
 from sim.runs.files import finite
 from theory.edge.arrays import ArrayLike, FloatArray, Real
 from theory.edge.checked import Entries, checked
-from validate.judge.settings import LEVEL as LEVEL
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)

@@ -87,7 +87,12 @@ class Setting(Shown):
         values = self.config.model_dump(mode="json")
         recorded = self.runs[0].provenance.get("sources", {})
         named = {name: (name.split("."), source) for name, source in sources(self.config, recorded).items()}
-        return {name: (values[section][key], source) for name, ((section, key), source) in named.items()}
+        # A kept run may have recorded a key that its optimiser no longer has.
+        return {
+            name: (values[section][key], source)
+            for name, ((section, key), source) in named.items()
+            if key in values[section]
+        }
 
     def epochs(self) -> list[int]:
         """Return the snapshot epochs that all runs have."""
