@@ -21,7 +21,7 @@ from validate.judge.measures.agreement import CONSTANT
 from validate.judge.measures.geometry import moved
 from validate.judge.measures.learning import above_guessing
 from validate.judge.measures.prediction import correlation
-from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, Result, Verdict
+from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, Verdict
 from validate.judge.runs import Runs
 from validate.judge.settings import LARGE, LEVEL, SMALL
 from validate.judge.stats import COSINE, over_seeds
@@ -29,6 +29,7 @@ from validate.judge.verdict import judge_claim
 from validate.observe import Source
 from validate.observe.groups import COMPARE, Setting, as_settings, early_text, missing_command
 from validate.observe.times import HALF, early_epoch
+from validate.plain import Result
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
 

@@ -10,13 +10,14 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from theory.edge.display import Shown
 from validate.judge.settings import LEVEL
 from validate.judge.stats import Estimate
 from validate.judge.threshold import Relation, Threshold
 from validate.observe.bounds import Bound, Value
+from validate.plain import Result
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]
@@ -38,16 +39,6 @@ OfSeed = Annotated[
     Any, PlainSerializer(_plain, when_used="json"), WithJsonSchema({"anyOf": [_NUMBER, _BOUND]})
 ]
 """One seed's value: a number, null where it is undefined, or the two ends of a bound."""
-
-
-class Result(BaseModel):
-    """Values that do not change."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON, with null for what is undefined."""
-        return self.model_dump(mode="json", by_alias=True)
 
 
 class Part(Result):

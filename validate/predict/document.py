@@ -10,7 +10,7 @@ from pydantic import Field
 from theory import Task
 from theory.edge.arrays import FloatArray
 from theory.task.task import task_to_dict
-from validate.judge.result import Result
+from validate.plain import Result
 from validate.predict.statistics import Statistics
 
 Matrix = list[list[float | None]]

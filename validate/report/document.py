@@ -9,8 +9,9 @@ from pydantic import Field
 from validate.compare.answer import Answer
 from validate.compare.ranking import RungDistance
 from validate.compare.rows import Row
-from validate.judge.result import Finding, Result
+from validate.judge.result import Finding
 from validate.judge.stats import Estimate
+from validate.plain import Result
 
 
 class StandsFor(Result):
