@@ -22,11 +22,13 @@ class CorpusSource(Section):
     name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$")]
     """What its losses are called."""
     files: Several[str] = Field(min_length=1)
-    """Text, JSON Lines or Parquet."""
+    """Text, JSON, CSV or Parquet."""
     fields: Several[str] = ("text",)
     """Keys or columns with the text; several are joined."""
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
+    separator: str = "<|endoftext|>"
+    """A marker at which a document ends; empty for none."""
     sha256: Several[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = ()
     """The files' checksums, in order, or none; a file that differs is refused."""
 
@@ -56,7 +58,7 @@ class LanguageTask(Section):
     """pad: one document per sequence, padded; longer ones are refused; cut: the same, longer ones shortened;
     pack: the documents of a corpus one after another, without padding."""
     tokenizer: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
-    """A Hugging Face tokenizer.json; empty for lower-case words and punctuation marks."""
+    """A Hugging Face tokenizer.json, or "characters"; empty for lower-case words and punctuation marks."""
     whole_vocabulary: bool = False
     """Keep every token of the tokenizer, occurring or not, under its own number, with <end> after them."""
 

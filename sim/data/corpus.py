@@ -1,11 +1,13 @@
-"""A corpus as token numbers: the user's texts, split into words or by a Hugging Face tokenizer."""
+"""A corpus as token numbers: texts split into words, characters or by a tokenizer, or arrays of numbers."""
 
 from __future__ import annotations
 
+import io
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.data.text import require
+from sim.data.text import SEPARATOR, require
 from theory import InputError
 from theory.edge.checked import Size, checked
 from theory.edge.reading import PathLike, as_path, open_regular
@@ -28,7 +30,15 @@ OTHER = "<other>"
 """The token that stands for every word that the vocabulary leaves out."""
 LARGEST_VOCABULARY = 2**22
 """The most tokens of a tokenizer, judged by its largest number: 16 times the largest in use."""
+CHARACTERS = "characters"
+"""In place of a tokenizer's file: every character is a token."""
 _BATCH = 1000
+_MARKER = re.compile(r"<\|[^<>|\s]{1,40}\|>|</?s>|<(?:eos|bos|pad|sep|cls)>|\[(?:SEP|CLS|PAD|EOS|BOS)\]")
+"""How tokenizers write special tokens."""
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+_DOMINATES, _MOST_UNSPACED = 0.05, 0.2
+"""Shares of all tokens, and of all letters, above which a warning is given."""
 
 
 def printable(token: str) -> str:
@@ -48,6 +58,8 @@ class Corpus:
     """Where each document ends, shape (n_documents,)."""
     words: tuple[str, ...]
     """The token of each number, made ``printable``."""
+    warnings: tuple[str, ...] = ()
+    """Why the tokens may not be what was meant."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(map(printable, self.words)))
@@ -107,14 +119,14 @@ class Corpus:
             words = (*words, OTHER)
         new = np.full(self.vocab_size, len(kept), np.int32)
         new[kept] = np.arange(len(kept), dtype=np.int32)
-        return Corpus(new[self.tokens], self.ends, words)
+        return Corpus(new[self.tokens], self.ends, words, self.warnings)
 
     @checked
     def cut(self, length: Size) -> Corpus:
         """Return the corpus with every document cut into pieces of at most this many tokens."""
         starts = np.concatenate([[0], self.ends[:-1]])
         ends = [np.arange(s + length, e, length) for s, e in zip(starts, self.ends, strict=True)]
-        return Corpus(self.tokens, np.unique(np.concatenate([*ends, self.ends])), self.words)
+        return replace(self, ends=np.unique(np.concatenate([*ends, self.ends])))
 
 
 @checked
@@ -131,21 +143,90 @@ def build_corpus(
     ----------
     documents : iterable of str
         Read once.
-    tokenizer : path, optional
+    tokenizer : path or "characters", optional
         A JSON file of Hugging Face's ``tokenizers`` library, whose whole vocabulary is kept. By default the
-        tokens are lower-case words and marks, numbered by decreasing frequency.
+        tokens are lower-case words and marks, numbered by decreasing frequency; or all characters, so
+        numbered.
     vocabulary : int, optional
         Keep this many of the most frequent tokens; the others become ``<other>``.
     context : int, optional
         Cut documents into pieces of at most this many tokens.
     """
     texts = _texts(documents)
-    corpus = _counted(texts) if tokenizer is None else _encoded(texts, tokenizer)
+    own = tokenizer is None or str(tokenizer) == CHARACTERS
+    corpus = _counted(texts, tokenizer is not None) if own else _encoded(texts, str(tokenizer))
     if not len(corpus.tokens):
         raise InputError("corpus", "empty", "no document holds a word", "give files with text")
-    if vocabulary is not None or tokenizer is None:
+    if vocabulary is not None or own:
         corpus = corpus.trimmed(vocabulary or corpus.vocab_size)
     return corpus if context is None else corpus.cut(context)
+
+
+@checked
+def read_token_arrays(
+    paths: Sequence[str | Path],
+    *,
+    dtype: str | None = None,
+    tokenizer: str | Path | None = None,
+    separator: str = SEPARATOR,
+) -> Corpus:
+    """Return a corpus from files that hold token numbers.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        ``.npy`` arrays of integers, shape (n,) or one document per row; or ``.bin``, bare numbers one after
+        another, such as nanoGPT writes.
+    dtype : str, optional
+        The kind of number in a ``.bin`` file, such as "uint16", which nothing in it tells.
+    tokenizer : path, optional
+        The tokenizer.json that wrote them, for the tokens' names; without it token i is shown as <i>.
+    separator : str, optional
+        The token, by name or number, after which a document ends; a name needs the tokenizer.
+    """
+    known = None if tokenizer is None else _vocabulary_of(str(tokenizer))[1]
+    named = known.index(separator) if known is not None and separator in known else -1
+    end = int(separator) if separator.isdecimal() else named
+    tokens, ends, start = [], [], 0
+    for path in paths:
+        numbers = _token_array(as_path("file", path), dtype)
+        rows = np.arange(0, numbers.size, numbers.shape[-1]) + numbers.shape[-1]
+        flat = numbers.ravel().astype(np.int32)
+        tokens.append(flat)
+        ends.append(start + np.union1d(np.flatnonzero(flat == end) + 1, rows))
+        start += len(flat)
+    if not tokens:
+        raise InputError("paths", [], "none", "name at least one file")
+    size = max(int(each.max()) for each in tokens) + 1
+    if known is not None and size > len(known):
+        problem = f"has no token {size - 1}, which the files hold"
+        raise InputError("tokenizer", str(tokenizer), problem, "give the tokenizer that wrote them")
+    words = known or tuple(f"<{i}>" for i in range(size))
+    return Corpus(np.concatenate(tokens), np.concatenate(ends), words)
+
+
+def _token_array(path: Path, dtype: str | None) -> npt.NDArray[Any]:
+    if path.suffix.lower() == ".bin" and dtype is None:
+        problem = "bare numbers, and nothing in the file tells of which kind"
+        raise InputError("dtype", None, problem, "give it (--dtype uint16, or uint32)")
+    try:
+        with open_regular(path) as file:
+            content = file.read()
+        if path.suffix.lower() == ".npy":
+            numbers = np.load(io.BytesIO(content), allow_pickle=False)
+        else:
+            numbers = np.frombuffer(content, np.dtype(dtype))
+    except (ValueError, TypeError, EOFError) as error:
+        problem = f"not an array of numbers ({error})"
+        raise InputError("file", str(path), problem, "give .npy, or .bin with its dtype") from None
+    if numbers.dtype.kind not in "iu" or numbers.ndim not in (1, 2) or not numbers.size:
+        problem = f"of {numbers.dtype}, shape {numbers.shape}"
+        raise InputError("file", str(path), problem, "give integers, shape (n,) or (n, L)")
+    if numbers.min() < 0 or numbers.max() >= LARGEST_VOCABULARY:
+        problem = f"its numbers reach from {numbers.min()} to {numbers.max()}"
+        remedy = f"give tokens of 0 to {LARGEST_VOCABULARY - 1}, with the dtype that they were written in"
+        raise InputError("file", str(path), problem, remedy)
+    return np.asarray(numbers)
 
 
 def _texts(documents: Any) -> Iterator[str]:
@@ -157,44 +238,78 @@ def _texts(documents: Any) -> Iterator[str]:
         yield document
 
 
-def _counted(texts: Iterable[str]) -> Corpus:
-    number: dict[str, int] = {}
-    divided = (WORD.findall(text.lower()) for text in texts)
-    tokens, ends = _joined([number.setdefault(word, len(number)) for word in words] for words in divided)
-    return Corpus(tokens, ends, tuple(number))
+def _counted(texts: Iterable[str], characters: bool) -> Corpus:
+    number, markers = dict[str, int](), Counter[str]()
+
+    def divided() -> Iterator[Sequence[str]]:
+        for text in texts:
+            markers.update(_MARKER.findall(text))
+            yield list(text) if characters else WORD.findall(text.lower())
+
+    tokens, ends = _joined([number.setdefault(word, len(number)) for word in words] for words in divided())
+    corpus, warnings = Corpus(tokens, ends, tuple(number)), list[str]()
+    pieces = sum(n * (len(m) if characters else len(WORD.findall(m))) for m, n in markers.items())
+    if pieces > _DOMINATES * len(tokens):
+        marker, n = markers.most_common(1)[0]
+        warnings.append(
+            f"{pieces / len(tokens):.0%} of all tokens are parts of markers, such as {marker!r}, which "
+            f"occurs {n} times; if documents end there, name it as the separator (--separator)"
+        )
+    often = corpus.counts.tolist()
+    letters = sum(n * sum(map(str.isalpha, word)) for word, n in zip(number, often, strict=True))
+    unspaced = sum(n * len(_UNSPACED.findall(word)) for word, n in zip(number, often, strict=True))
+    if unspaced > _MOST_UNSPACED * letters and not characters:
+        warnings.append(
+            f"{unspaced / letters:.0%} of the letters belong to scripts without spaces, so that a token is a "
+            "whole clause; name the model's tokenizer, or --tokenizer characters"
+        )
+    return replace(corpus, warnings=tuple(warnings))
 
 
-def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
-    """Return texts in the tokens of a Hugging Face tokenizer, whose numbers may have gaps."""
+def _vocabulary_of(file: PathLike) -> tuple[Any, tuple[str, ...]]:
+    """Return a Hugging Face tokenizer and the token of each number, among which may be gaps."""
     library = require("tokenizers", "corpus")
-
-    def refuse(problem: str) -> InputError:
-        return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
-
     with open_regular(as_path("tokenizer", file)) as stored:  # The library would read a device forever.
         content = stored.read()
     try:
         tokenizer = library.Tokenizer.from_buffer(content)
     except Exception as error:
         # The library raises no narrower exception, here and in encode_batch.
-        raise refuse(f"not a Hugging Face tokenizer ({error})") from None
+        raise _refused(file, f"not a Hugging Face tokenizer ({error})") from None
     tokenizer.no_truncation()  # A file may prescribe that texts are cut short
     tokenizer.no_padding()  # or padded, for a model's batches; a corpus keeps them whole.
     vocabulary = {number: token for token, number in tokenizer.get_vocab().items()}
     size = max(vocabulary, default=-1) + 1
     if size > LARGEST_VOCABULARY:
         problem = f"has a token with number {size - 1}; a corpus may have {LARGEST_VOCABULARY} tokens at most"
-        raise refuse(problem)
+        raise _refused(file, problem)
+    return tokenizer, tuple(vocabulary.get(i, f"<{i}>") for i in range(size))
+
+
+def _refused(file: PathLike, problem: str) -> InputError:
+    return InputError("tokenizer", str(file), problem, "give a tokenizer.json that encodes any text")
+
+
+def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
+    tokenizer, words = _vocabulary_of(file)
 
     def encoded() -> Iterator[Sequence[int]]:
         while batch := list(islice(texts, _BATCH)):
             try:
                 encodings = tokenizer.encode_batch(batch, add_special_tokens=False)
             except Exception as error:
-                raise refuse(f"cannot encode a text ({error})") from None
+                raise _refused(file, f"cannot encode a text ({error})") from None
             yield from (encoding.ids for encoding in encodings)
 
-    return Corpus(*_joined(encoded()), tuple(vocabulary.get(i, f"<{i}>") for i in range(size)))
+    corpus = Corpus(*_joined(encoded()), words)
+    special = [number for number, added in tokenizer.get_added_tokens_decoder().items() if added.special]
+    share = corpus.counts[special].sum() / max(len(corpus.tokens), 1)
+    if share <= _DOMINATES:
+        return corpus
+    most = words[max(special, key=lambda number: corpus.counts[number])]
+    problem = f"{share:.0%} of all tokens are special ones, most of them {most!r}"
+    remedy = "if documents end there, name it as the separator (--separator)"
+    return replace(corpus, warnings=(f"{problem}; {remedy}",))
 
 
 def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[np.int64]]:

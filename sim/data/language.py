@@ -148,7 +148,9 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
                     problem = "its checksum differs from the configuration's"
                     remedy = "restore it, or train under another configuration"
                     raise InputError("file", file, problem, remedy)
-                for document in read_documents(file, fields=source.fields, unit=source.documents):
+                for document in read_documents(
+                    file, fields=source.fields, unit=source.documents, separator=source.separator
+                ):
                     lengths[source.name] += 1
                     yield document
             if not lengths[source.name]:

@@ -1,5 +1,6 @@
 """Texts become documents and documents token numbers; what is no text is refused by file and line."""
 
+import gzip
 import itertools
 import json
 import re
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Corpus, build_corpus, read_documents
-from sim.data.corpus import OTHER
+from sim.data.corpus import OTHER, read_token_arrays
 from sim.data.text import PRONTOQA, fields_of
 from tests.toy_text import save_tokenizer
 from theory import InputError, corpus_counts
@@ -53,12 +54,127 @@ def test_documents_of_json_lines(tmp_path: Path) -> None:
         ("a.jsonl", '{"texts": "x"}\n', r"fields = 'text': .*line 1: no such field; did you mean 'texts'"),
         ("a.jsonl", '{"text": 3}\n', r"line 1: neither a text nor a list of texts"),
         ("a.jsonl", "[" * 100_000, r"line 1 is not valid JSON"),
-        ("a.doc", "x", r"unknown kind of corpus; give a file that ends in one of .jsonl, .md"),
+        ("a.doc", "x", r"unknown kind of corpus; give a file that ends in one of .csv, .json"),
     ],
 )
 def test_what_is_no_text_is_refused(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(read_documents(_file(tmp_path, name, content)))
+
+
+def test_a_marker_ends_a_document_whatever_holds_the_text(tmp_path: Path) -> None:
+    """Two stories joined by the marker are two documents, and the marker is no word."""
+    text = "One cat ran.\\n\\nIt slept.<|endoftext|>Two dogs ran."
+    for name, content, n in (
+        ("a.txt", text.replace("\\n", "\n"), 3),
+        ("a.jsonl", f'{{"text": "{text}"}}\n', 2),
+        ("a.json", f'["{text}"]', 2),
+    ):
+        documents = list(read_documents(_file(tmp_path, name, content)))
+        assert len(documents) == n
+        assert not {"<", "|", "endoftext"} & set(build_corpus(documents).words)
+        assert len(list(read_documents(_file(tmp_path, name, content), separator=""))) == n - 1
+    file = _file(tmp_path, "b.txt", "one### two\n### ###three")
+    read = list(read_documents(file, unit="file", separator="###"))
+    assert [part.strip() for part in read] == ["one", "two", "three"]
+
+
+def test_a_warning_says_where_markers_or_clauses_are_counted_as_words() -> None:
+    marked = ["<|user|> hi there <|bot|> good day to you"] * 3
+    (warning,) = build_corpus(marked).warnings
+    assert warning.startswith(
+        "62% of all tokens are parts of markers, such as '<|user|>', which occurs 3 times"
+    )
+    (warning,) = build_corpus(["我喜欢猫，你喜欢狗。 The end"]).warnings
+    assert re.match(r"57% of the letters belong to scripts without spaces", warning)
+    assert build_corpus(["我喜欢猫"], tokenizer="characters").warnings == ()
+    assert build_corpus(["a plain text about <b>cats</b> | dogs"] * 9, vocabulary=3, context=2).warnings == ()
+    assert build_corpus(marked, vocabulary=3, context=2).warnings == build_corpus(marked).warnings
+
+
+def test_special_tokens_of_a_tokenizer_that_dominate_are_named(tmp_path: Path) -> None:
+    library = pytest.importorskip("tokenizers")
+    file = save_tokenizer(tmp_path / "tokenizer.json", {"a": 0, "<pad>": 1, "[UNK]": 2}, "[UNK]")
+    tokenizer = library.Tokenizer.from_file(str(file))
+    tokenizer.add_special_tokens(["<pad>"])
+    tokenizer.save(str(file))
+    assert build_corpus(["a a a"], tokenizer=file).warnings == ()
+    (warning,) = build_corpus(["a <pad> <pad> a <pad>"], tokenizer=file).warnings
+    assert warning.startswith("60% of all tokens are special ones, most of them '<pad>'")
+
+
+def test_every_character_is_a_token(tmp_path: Path) -> None:
+    corpus = build_corpus(["aab B\n"], tokenizer="characters")
+    assert [corpus.words[i] for i in corpus.tokens] == ["a", "a", "b", " ", "B", "\\n"]
+
+
+def test_lists_columns_and_compressed_files(tmp_path: Path) -> None:
+    rows = [{"text": 'one, "two"', "n": "1"}, {"text": "three\nfour", "n": "2"}]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    table = "text,n\n" + '"one, ""two""",1\n"three\nfour",2\n'
+    for name, content in (
+        ("a.json", json.dumps(rows).encode()),
+        ("a.jsonl.gz", gzip.compress(lines.encode())),
+        ("a.csv", table.encode()),
+        (
+            "a.TSV.gz",
+            gzip.compress(table.replace(",n", "\tn").replace(",1", "\t1").replace(",2", "\t2").encode()),
+        ),
+    ):
+        assert list(read_documents(_file(tmp_path, name, content))) == [row["text"] for row in rows]
+    assert list(read_documents(_file(tmp_path, "a.json", '["x", {"text": "y"}]'))) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.json", '{"text": "x"}', "not a list"),
+        (
+            "a.json",
+            '{"text": "x"}\n{"text": "y"}',
+            "not valid JSON .*name a file with one object per line .jsonl",
+        ),
+        ("a.json", "[3]", "entry 1 is neither a JSON object nor a text"),
+        ("a.csv", "words\nx\n", "row 1: no such field"),
+        ("a.jsonl.gz", gzip.compress(b"{}" * 500, mtime=0)[:-9], "not valid gzip"),
+        ("a.jsonl.gz", b"plain", "not valid gzip"),
+    ],
+)
+def test_a_damaged_list_column_or_archive_is_refused(
+    tmp_path: Path, name: str, content: str | bytes, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        list(read_documents(_file(tmp_path, name, content)))
+
+
+def test_arrays_of_tokens(tmp_path: Path) -> None:
+    file = save_tokenizer(tmp_path / "tokenizer.json", {"a": 0, "b": 1, "<|endoftext|>": 2}, "a")
+    np.array([0, 1, 2, 1, 0], np.uint16).tofile(tmp_path / "a.bin")
+    np.save(tmp_path / "b.npy", np.array([[1, 1], [0, 2]]))
+    corpus = read_token_arrays([tmp_path / "a.bin", tmp_path / "b.npy"], dtype="uint16", tokenizer=file)
+    assert [tokens.tolist() for tokens in corpus] == [[0, 1, 2], [1, 0], [1, 1], [0, 2]]
+    assert corpus.words == ("a", "b", "<|endoftext|>")
+    plain = read_token_arrays([tmp_path / "a.bin"], dtype="uint16", separator="1")
+    assert [tokens.tolist() for tokens in plain] == [[0, 1], [2, 1], [0]]
+    assert plain.words == ("<0>", "<1>", "<2>")
+
+
+@pytest.mark.parametrize(
+    ("array", "dtype", "message"),
+    [
+        (np.zeros(3), None, "of float64, shape"),
+        (np.zeros((1, 1, 1), int), None, "give integers, shape"),
+        (np.array([-1, 3]), None, "its numbers reach from -1 to 3"),
+        (b"123", None, "dtype = None: bare numbers"),
+        (b"123", "uint16", "not an array of numbers"),
+        (b"12", "word", "not an array of numbers"),
+    ],
+)
+def test_what_is_no_array_of_tokens_is_refused(tmp_path: Path, array: Any, dtype: Any, message: str) -> None:
+    path = tmp_path / ("a.bin" if isinstance(array, bytes) else "a.npy")
+    np.save(path, array) if path.suffix == ".npy" else path.write_bytes(array)
+    with pytest.raises(InputError, match=message):
+        read_token_arrays([path], dtype=dtype)
 
 
 def test_a_parquet_file(tmp_path: Path) -> None:

@@ -38,6 +38,18 @@ def test_json_says_what_the_theory_says(toy, cli):
     assert min(found["neighbours"]["dog"]["cosine"][:2]) > 0.9
 
 
+def test_tokens_of_an_array_and_markers_reach_the_command(here, cli):
+    np.save("tokens.npy", np.random.default_rng(0).integers(0, 9, (60, 8)))
+    command = ["corpus", "predict", "tokens.npy", "--json"]
+    assert cli(*command, "--tokens", "<3>", "<4>").json()["words"] == ["<3>", "<4>"]
+    np.random.default_rng(0).integers(0, 9, 900).astype(np.uint16).tofile("train.bin")
+    assert "--dtype uint16" in cli("corpus", "predict", "train.bin", code=2).err
+    assert cli("corpus", "predict", "train.bin", "--dtype", "uint16", "--separator", "0", "--json").json()
+    Path("marked.txt").write_text("\n\n".join(["[SEP] one two"] * 50))
+    assert "warning: 60% of all tokens are parts of markers" in cli("corpus", "predict", "marked.txt").err
+    assert "give one kind" in cli("corpus", "predict", "marked.txt", "tokens.npy", code=2).err
+
+
 def test_questions_need_no_field(here, cli):
     """As for corpus train, PrOntoQA's keys are known."""
     texts = toy_documents(40)

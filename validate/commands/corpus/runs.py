@@ -14,6 +14,7 @@ from sim.config.language import CorpusSource, Layout, Unit, corpus_name
 from sim.config.model import kind_of
 from sim.config.presets import load_preset, merge, preset_names
 from sim.config.run import make_run_config
+from sim.data.text import SEPARATOR
 from theory import InputError
 from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
@@ -47,8 +48,10 @@ class Train(TrainingOptions):
     """Keys or columns with the text, in every file; by default text, or PrOntoQA's keys."""
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
+    separator: str = SEPARATOR
+    """A marker in the texts at which a document ends."""
     tokenizer: Path | None = None
-    """A Hugging Face tokenizer.json; without it, lower-case words."""
+    """A Hugging Face tokenizer.json, or characters; without it, lower-case words."""
     vocabulary: int | None = None
     """Keep this many of the most frequent tokens, <other> and <end> included; the rest become <other>."""
     whole_vocabulary: bool = False
@@ -85,7 +88,7 @@ def train(options: Train) -> int:
     names |= {f"task.{key}": name for key, name in names.items()}
     with renamed(names):
         task = sim.make_language_task(
-            [_source(file, options.field, options.documents) for file in options.files],
+            [_source(f, options.field, options.documents, options.separator) for f in options.files],
             tokenizer=options.tokenizer or "",
             length=options.context,
             n_sequences=options.sequences,
@@ -98,11 +101,13 @@ def train(options: Train) -> int:
     return 0
 
 
-def _source(file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph") -> CorpusSource:
+def _source(
+    file: Path, fields: tuple[str, ...] = (), unit: Unit = "paragraph", separator: str = SEPARATOR
+) -> CorpusSource:
     from sim.data.text import fields_of
 
     name, fields = corpus_name(str(file)), fields or fields_of(file)
-    return CorpusSource(name=name, files=(str(file),), fields=fields, documents=unit)
+    return CorpusSource(name=name, files=(str(file),), fields=fields, documents=unit, separator=separator)
 
 
 class Compare(CommandOptions):

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import sim
 import validate
 from sim.config.language import Unit
-from sim.data.text import fields_of
+from sim.data.corpus import read_token_arrays
+from sim.data.text import SEPARATOR, fields_of
 from theory import InputError
 from theory.edge.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
@@ -27,7 +28,27 @@ class TextOptions(CommandOptions):
     documents: Unit = "paragraph"
     """What counts as one document in a text file."""
     tokenizer: Path | None = None
-    """The model's Hugging Face tokenizer.json; without it, lower-case words by falling frequency."""
+    """The model's tokenizer.json, or characters; without it, lower-case words by falling frequency."""
+    separator: str = SEPARATOR
+    """A marker in a text, or a token of an array by name or number, at which a document ends."""
+    dtype: str | None = None
+    """The kind of number in .bin files of tokens, such as uint16."""
+
+    def corpus(self, **how: Any) -> sim.Corpus:
+        """Return the files' corpus, and say what is odd about its tokens."""
+        arrays = [file.suffix.lower() in (".npy", ".bin") for file in self.files]
+        if any(arrays) and not all(arrays):
+            raise InputError("files", [str(f) for f in self.files], "texts and token arrays", "give one kind")
+        if any(arrays):
+            kept, context = how.get("vocabulary"), how.get("context")
+            settings = {name: getattr(self, name) for name in ("dtype", "tokenizer", "separator")}
+            corpus = read_token_arrays(self.files, **settings)
+            corpus = corpus if kept is None else corpus.trimmed(kept)
+            return corpus if context is None else corpus.cut(context)
+        corpus = sim.build_corpus(self.texts(), tokenizer=self.tokenizer, **how)
+        for warning in corpus.warnings:
+            say(f"warning: {warning}")
+        return corpus
 
     def texts(self) -> Iterator[str]:
         """Yield the documents of the files, one after the other, and show the progress of reading."""
@@ -38,7 +59,8 @@ class TextOptions(CommandOptions):
             read = 0  # Bytes, roughly: Parquet is compressed.
             for path in self.files:
                 fields = self.field or fields_of(path)
-                for document in sim.read_documents(path, fields=fields, unit=self.documents):
+                how: Any = {"unit": self.documents, "separator": self.separator}
+                for document in sim.read_documents(path, fields=fields, **how):
                     yield document
                     before, read = read, min(read + len(document), total)
                     for _ in range(read // 2**20 - before // 2**20):
@@ -48,8 +70,8 @@ class TextOptions(CommandOptions):
 class Predict(TextOptions):
     """Predict, without training, how a language model with small initial weights arranges its tokens.
 
-    FILE is text (.txt, .md), JSON Lines (.jsonl, .ndjson) or Parquet (.parquet). No pair of tokens is counted
-    across two documents; standard errors treat documents as independent and need 40 or more.
+    FILE is text (.txt, .md), JSON (.jsonl, .ndjson, .json), CSV, Parquet, or tokens (.npy, .bin). No pair of
+    tokens is counted across two documents; standard errors treat these as independent and need 40 or more.
 
     example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
     """
@@ -79,9 +101,8 @@ def predict(options: Predict) -> int:
     if options.out is not None:
         files = ("corpus-prediction.json", "corpus-prediction.html")
         OutputFolder(options.out).check(files, ("figures/corpus-prediction",))
-    how = {name: getattr(options, name) for name in ("tokenizer", "vocabulary", "context")}
     prediction = validate.CorpusPrediction.of(
-        sim.build_corpus(options.texts(), **how),
+        options.corpus(vocabulary=options.vocabulary, context=options.context),
         words=options.tokens,
         top=options.top,
         predictor=options.predictor,
@@ -173,7 +194,7 @@ def embedding(options: Embedding) -> int:
     matrix = (
         first.matrix(options.tensor) if single else first.matrices(options.tensor, options.readout)[0].rows
     )
-    corpus = sim.build_corpus(options.texts(), tokenizer=options.tokenizer)
+    corpus = options.corpus()
     settings: dict[str, Any] = {
         "tokens": [corpus.token(word) for word in options.tokens],
         **{name: getattr(options, name) for name in ("top", "controls", "padded", "seed")},
