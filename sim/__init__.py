@@ -70,4 +70,4 @@ if TYPE_CHECKING:
     from sim.training.session import train_together as train_together
     from sim.training.trainer import Trainer as Trainer
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

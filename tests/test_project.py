@@ -7,6 +7,7 @@ import sys
 import tomllib
 import zlib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -153,3 +154,20 @@ def test_the_table_covers_the_paper() -> None:
 def test_the_packaged_rows_are_up_to_date() -> None:
     assert MODULE.PACKAGED.read_text() == MODULE.packaged(), "regenerate: python docs/make_equations.py"
     assert MODULE.page().count("\n| ") == len(MODULE.rows()) + 2
+
+
+def test_a_zip_has_the_packages_names(tmp_path: Path) -> None:
+    """They come from a package's own source, which in a zip is no file."""
+    with ZipFile(tmp_path / "packages.zip", "w") as archive:
+        for file in (path for package in ("theory", "sim") for path in (ROOT / package).rglob("*.py")):
+            archive.write(file, str(file.relative_to(ROOT)))
+    code = """
+import sys
+sys.path.insert(0, 'packages.zip')
+import sim, theory
+print('packages.zip' in theory.__file__, theory.Task.paper(length=3).length, sim.EmbMLPConfig().d_m)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True 3 200\n", done.stderr

@@ -153,4 +153,4 @@ if TYPE_CHECKING:
     from theory.transformer.value_growth import theorem_2_terms as theorem_2_terms
     from theory.transformer.value_growth import value_drive as value_drive
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

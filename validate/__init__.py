@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from validate.observe import observed_cosines as observed_cosines
     from validate.observe.groups import Setting as Setting
     from validate.observe.groups import group_runs as group_runs
+    from validate.predict.predictors import Predictor as Predictor
+    from validate.predict.predictors import register_predictor as register_predictor
     from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
     from validate.report.page import equations_behind as equations_behind
@@ -64,4 +66,4 @@ if TYPE_CHECKING:
     from validate.terminal.progress import show_progress as show_progress
     from validate.training import run_study as run_study
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -66,19 +66,25 @@ def test_the_code_of_every_other_page_runs(page):
     execute(page)
 
 
+EXTENSIONS = ("bag_of_words", "lion", "overlap")
+
+
 @pytest.fixture
 def _importable(monkeypatch):
     """Let a test import the page's file for the first time, which registers its kind."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "extending"))
-    for module in ("bag_of_words", "lion"):
+    for module in EXTENSIONS:
         sys.modules.pop(module, None)
     yield
     from sim.config.model_section import KINDS
     from sim.config.training import OPTIMIZERS
     from validate import FIGURES
+    from validate.predict.predictors import PREDICTORS
 
     # Whoever imports the file next registers its kind anew.
-    del KINDS["bag-of-words"], OPTIMIZERS["lion"], sys.modules["bag_of_words"], sys.modules["lion"]
+    del KINDS["bag-of-words"], OPTIMIZERS["lion"], PREDICTORS[-1]
+    for module in EXTENSIONS:
+        del sys.modules[module]
     FIGURES.pop(101, None)
 
 

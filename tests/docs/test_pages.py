@@ -80,6 +80,7 @@ DIRECTIVE = re.compile(
 SHOWN_ELSEWHERE = {
     "sim.register_model": "docs/extending/bag_of_words.py",
     "sim.register_optimizer": "docs/extending/lion.py",
+    "validate.register_predictor": "docs/extending/overlap.py",
 }
 """Functions whose result says nothing on an API page: the file that shows what they do."""
 PUBLIC = {f"{package.__name__}.{name}" for package in (theory, sim, validate) for name in package.__all__}

@@ -174,7 +174,7 @@ def _frozen_errors(run):
     found = []
     for epoch in run.snapshot_epochs:
         seen = off_diagonal(observed_cosines(run, epoch, tokens))
-        found.append(measures(off_diagonal(frozen.cosines(observed, tokens, epoch)), seen))
+        found.append(measures(off_diagonal(frozen.of_run(observed, tokens, epoch)), seen))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import product
 from math import comb
 
@@ -18,15 +19,19 @@ from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntries
 from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
 from validate.compare.rows import predicted_cosines
-from validate.figures.embedding import LOOKS, predictions
+from validate.figures.embedding import colours_of, looks, predictions
+from validate.figures.style import PALETTE
 from validate.predict.ceiling import held_out_in_part, order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import (
     FITTED_WIDTH,
     MARGINAL,
     PREDICTORS,
     UNIFORM,
+    Predictor,
     are_summed,
+    equations,
     marginal_cosines,
+    register_predictor,
     uniform_cosines,
 )
 from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled, summary
@@ -42,7 +47,7 @@ def test_every_list_takes_its_predictions_from_one(settings):
     computed = Prediction.of(small.task).cosines["reasoning"]
     names = {p.name for p in PREDICTORS}
     assert set(compared) == names | {FITTED_WIDTH}
-    assert set(LOOKS) == set(drawn) == names - {"frozen flow"}
+    assert set(looks()) == set(drawn) == names - {"frozen flow"}
     assert set(computed) - names == {ONE_DATA_SET}
     for name, matrices in drawn.items():
         for i, matrix in enumerate(matrices):
@@ -253,3 +258,23 @@ def test_the_labels_are_counted_once_a_token_and_not_once_a_pair(monkeypatch):
     found = Prediction.of(task).cosines
     assert len(calls) < 5 * 23
     np.testing.assert_allclose(found["expression"]["expected in one data set"], 1)
+
+
+def test_one_of_ones_own_is_compared_drawn_and_named_in_reports(settings):
+    """A new name raised KeyError where its equation and its colour were looked up."""
+    own = Predictor("own", "$own$", "eq. 0", 6, ("label_distribution",), of_task=uniform_cosines)
+    small = settings[-1]
+    register_predictor(own)
+    try:
+        assert equations()["own"] == ("eq. 0", ("label_distribution",))
+        assert (colours_of()["own"], looks()["own"][0]) == (PALETTE[6], "$own$")
+        for found in (predicted_cosines(small.runs, 6, ANCHORS), predictions(small, ANCHORS)):
+            np.testing.assert_array_equal(found["own"][0], uniform_cosines(small.task, ANCHORS))
+        for wrong, words in (
+            (own, "has that name"),
+            (replace(own, name="other", of_task=None), "nothing to"),
+        ):
+            with pytest.raises(theory.InputError, match=words):
+                register_predictor(wrong)
+    finally:
+        PREDICTORS.remove(own)

@@ -4,8 +4,16 @@ A derivation is a function with the decorator ``derived`` in one of this package
 step from the ones before, the statement is typed as in the paper, and the checks confirm that the two agree.
 """
 
-from theory.derive.derivation import Check, Derivation, Step, derivations, find_derivation, titles
-from theory.derive.display import derivations_page, show
+from theory.derive.derivation import (
+    Check,
+    Derivation,
+    Step,
+    derivations,
+    derivations_page,
+    find_derivation,
+    titles,
+)
+from theory.derive.display import show
 
 __all__ = [
     "Check",

@@ -6,18 +6,16 @@ import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
-from theory.derive.derivation import derivations
+from theory.derive.statement import Statement, Step
 
 if TYPE_CHECKING:
     import sympy as sp
-
-    from theory.derive.derivation import Derivation, Step
 
 WIDTH, MOST_LINES = 78, 12
 MOST_ENTRIES, LONGEST_LATEX, MOST_TERMS = 9, 500, 4
 
 
-def show(derivation: Derivation) -> str:
+def show(derivation: Statement) -> str:
     """Return a derivation as text for a terminal of 80 columns."""
     d = derivation
     lines = [*textwrap.wrap(f"{d.equation}: {d.title}", WIDTH), "=" * WIDTH, "", "Statement"]
@@ -58,7 +56,7 @@ def _shortened(step: Step) -> tuple[str, sp.Basic]:
     return f"{step.sentence} (First entry of {matrix.rows} × {matrix.cols}.)", matrix[0, 0]
 
 
-def notebook(derivation: Derivation) -> str:
+def notebook(derivation: Statement) -> str:
     """Return a derivation as HTML, its steps folded; notebooks typeset the LaTeX between dollar signs."""
     d = derivation
     steps = "".join(
@@ -72,7 +70,7 @@ def notebook(derivation: Derivation) -> str:
     )
 
 
-def section(derivation: Derivation) -> str:
+def section(derivation: Statement) -> str:
     """Return a derivation as a section in MyST Markdown."""
     d = derivation
     parts = [
@@ -119,20 +117,3 @@ def escaped(text: str) -> str:
     for character in "\\_*|<>":
         text = text.replace(character, "\\" + character)
     return text
-
-
-def derivations_page() -> str:
-    """Return the documentation page of all derivations, as MyST Markdown, which takes minutes."""
-    made = list(derivations().values())
-    rows = [
-        f"| [{escaped(d.name)}](#{anchor(d.name)}) | {escaped(d.equation)} | {escaped(d.title)} |"
-        for d in made
-    ]
-    head = [
-        "# Derivations",
-        "SymPy derives every statement below, step by step, and compares it with the form in which it is "
-        "stated. [How to read them](index.md#how-to-read-the-derivations) says what that covers. Indices of "
-        "matrix entries start at 0; only the first entry of a long matrix is shown.",
-        "\n".join(["| name | in the paper | statement |", "| --- | --- | --- |", *rows]),
-    ]
-    return "\n\n".join([*head, *(section(d) for d in made)])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 
-def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``, from its imports for type checkers.
 
-    ``package`` and ``file`` are ``__name__`` and ``__file__`` of a package that lists its public names once,
-    as ``from package.module import name as name`` under ``if TYPE_CHECKING``.
+    ``package`` is the name of a package that lists its public names once, as ``from package.module import
+    name as name`` under ``if TYPE_CHECKING``. Its source comes from its loader, which may read it from a zip.
     """
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    loader: Any = getattr(find_spec(package), "loader", None)
+    tree = ast.parse(loader.get_source(package))
     imports = [node for part in tree.body if isinstance(part, ast.If) for node in part.body]
     home_of = {
         alias.name: str(node.module)

@@ -12,24 +12,24 @@ from validate.compare.ranking import STEPS
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import Group, Points, seeds_text
-from validate.figures.style import MARKERS, MEMORY, OBSERVED, PALETTE, REASONING, ZERO, Look, sequential
+from validate.figures.style import MEMORY, OBSERVED, REASONING, ZERO, Look, palette, sequential
 from validate.judge.stats import COSINE, SHARE, SIZE
 from validate.observe.groups import Setting
-from validate.predict.predictors import FITTED_WIDTH, MARGINAL, PREDICTORS, UNIFORM, Tokens
+from validate.predict.predictors import PREDICTORS, Tokens, colours
 
 BAR = "cosine similarity"
 SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"
-DRAWN = [p for p in PREDICTORS if p.name in (UNIFORM, MARGINAL, SAMPLE, FROZEN, EQ14)]
-"""The predictions that figures draw: those that hold for a whole run."""
-LOOKS = {p.name: (p.label, Look(c, m)) for p, c, m in zip(DRAWN, PALETTE, MARKERS, strict=False)}
-"""The label and the look of each prediction, the same in every figure."""
-COLOURS = {
-    **{name: look.colour for name, (_, look) in LOOKS.items()},
-    "frozen flow": PALETTE[5],
-    FITTED_WIDTH: PALETTE[7],
-    **{f"{lower} → {upper}": colour for (lower, upper, _), colour in zip(STEPS, PALETTE, strict=False)},
-}
-"""The colour of each predictor and each step of the ladder, the same in every panel."""
+
+
+def looks() -> dict[str, tuple[str, Look]]:
+    """Return the label and the look of each prediction that holds for a whole run, the same in figures."""
+    return {p.name: (p.label, Look(palette(p.colour), p.marker)) for p in PREDICTORS if p.whole_run}
+
+
+def colours_of() -> dict[str, str]:
+    """Return the colour of each predictor and each step of the ladder, the same in every panel."""
+    steps = {f"{lower} → {upper}": number for number, (lower, upper, _) in enumerate(STEPS)}
+    return {name: palette(number) for name, number in (colours() | steps).items()}
 
 
 def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
@@ -39,10 +39,10 @@ def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
     and the frozen flow's late direction (Emb-MLP only) are given where they were observed.
     """
     found = {}
-    for p in DRAWN:
-        if all(p.applies(run, tokens) for run in setting.runs):
+    for p in PREDICTORS:
+        if p.whole_run and all(p.applies(run, tokens) for run in setting.runs):
             runs = setting.runs[:1] if p.of_task is not None else setting.runs
-            found[p.name] = np.array([p.cosines(run, tokens, run.epochs[-1]) for run in runs])
+            found[p.name] = np.array([p.of_run(run, tokens, run.epochs[-1]) for run in runs])
     return found
 
 
@@ -71,8 +71,8 @@ def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
 
 def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> list[HeatMap]:
     """Return a map of each named prediction that applies to these tokens."""
-    found = predictions(setting, tokens)
-    titles = {name: LOOKS[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
+    found, known = predictions(setting, tokens), looks()
+    titles = {name: known[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
     return [cosine_map(title, tokens, found[name]) for name, title in titles.items() if name in found]
 
 
@@ -83,8 +83,8 @@ def cosine_rows(
 
     ``numbers`` has each prediction's RMSE against training, without the token itself.
     """
-    observed, found = setting.cosines(tokens, epoch), predictions(setting, tokens)
-    predicted = {LOOKS[n][0]: (found[n], LOOKS[n][1]) for n in names if n in found}
+    observed, found, known = setting.cosines(tokens, epoch), predictions(setting, tokens), looks()
+    predicted = {known[n][0]: (found[n], known[n][1]) for n in names if n in found}
     panels = rows_of(tokens, predicted | {"training": (observed, OBSERVED)}, when)
     for i, panel in enumerate(panels):
         others = np.arange(len(tokens)) != i

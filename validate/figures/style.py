@@ -56,6 +56,11 @@ PARTS = {
 """Name and look of each data set."""
 
 
+def palette(number: int) -> str:
+    """Return a colour of the palette by its number; beyond its end it begins anew."""
+    return PALETTE[number % len(PALETTE)]
+
+
 def sequential(count: int) -> list[tuple[float, float, float, float]]:
     """Return colours for an ordered series, dark to light; the lightest still shows on white."""
     return [tuple(colour) for colour in colormaps[SEQUENTIAL](np.linspace(0, 0.88, count))]

@@ -27,4 +27,4 @@ if TYPE_CHECKING:
     from validate.observe.store import read_kept as read_kept
     from validate.observe.store import write_kept as write_kept
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

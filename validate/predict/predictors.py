@@ -13,6 +13,7 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from theory import (
+    InputError,
     Sum,
     Task,
     average_attention_probability,
@@ -116,20 +117,34 @@ def gram_cosines(gram: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Predictor:
-    """One way to predict cosines.
+    """One way to predict cosines, with its look in figures and the equation behind it.
 
     ``name`` is for tables, ``label`` for figures, with mathematics. ``cosines`` takes (run, tokens, epoch)
-    and returns a matrix of shape (n, n), ``of_task`` the same from (task, tokens) where no run is needed.
-    ``needs`` are the observables that it reads. ``sums_only`` marks one that holds only where the label is
-    the key plus the anchors.
+    and returns a matrix of shape (n, n), ``of_task`` the same from (task, tokens) where no run is needed; one
+    of the two is given. ``needs`` are the observables that it reads. ``sums_only`` marks one that holds only
+    where the label is the key plus the anchors, and ``whole_run`` one that is the same at every epoch, so
+    that figures of a run show it. ``functions`` are those of ``theory`` that compute it, and ``colour`` is a
+    number in the palette.
     """
 
     name: str
     label: str
-    cosines: Predict
+    equation: str
+    colour: int
+    functions: tuple[str, ...] = ()
+    cosines: Predict | None = None
     of_task: FromTask | None = None
     needs: tuple[str, ...] = ()
     sums_only: bool = False
+    whole_run: bool = True
+    marker: str = "X"
+
+    def of_run(self, run: Observations, tokens: Tokens, epoch: int = 0) -> FloatArray:
+        """Return the predicted cosines for a run."""
+        if self.cosines is not None:
+            return self.cosines(run, tokens, epoch)
+        assert self.of_task is not None
+        return self.of_task(run.task, tokens)
 
     def speaks_of(self, task: Task, tokens: Sequence[int]) -> bool:
         """Return whether it is defined for some tokens of a task."""
@@ -147,42 +162,86 @@ def are_summed(task: Task, tokens: Sequence[int]) -> bool:
 
 
 UNIFORM, MARGINAL, FITTED_WIDTH = "P^s - u", "P^s - mean P", "eq. 14, fitted width"
-PREDICTORS = (
-    Predictor(UNIFORM, "$P^s - u$ (eq. 5, 8)", from_uniform, uniform_cosines),
-    Predictor(MARGINAL, r"$P^s - \bar P$", from_marginal, marginal_cosines),
+PREDICTORS = [
+    Predictor(
+        *(UNIFORM, "$P^s - u$ (eq. 5, 8)", "eq. 5, 7, 8", 0),
+        functions=("label_distribution",),
+        of_task=uniform_cosines,
+        marker="o",
+    ),
+    Predictor(
+        *(MARGINAL, r"$P^s - \bar P$", "eq. 5 once the marginal label distribution is fitted", 1),
+        functions=("label_distribution",),
+        of_task=marginal_cosines,
+        marker="s",
+    ),
     Predictor(
         "finite sample",
         r"$\hat P^s - u$ of the run's data",
-        from_counts,
+        "eq. 5 with the run's own label counts",
+        2,
+        functions=("token_label_matrix",),
+        cosines=from_counts,
         needs=("token_label_matrix_anchors",),
+        marker="^",
     ),
     Predictor(
         "frozen flow",
         "frozen flow at the same time",
-        from_frozen_flow,
+        "eq. 5, the run's initial weights, matched sum of learning rates",
+        5,
+        functions=("frozen_flow", "frozen_direction"),
+        cosines=from_frozen_flow,
         needs=("frozen_direction", "frozen_start"),
+        whole_run=False,
     ),
     Predictor(
-        "frozen flow, late", "frozen flow, late (eq. 5)", from_frozen_direction, needs=("frozen_direction",)
+        "frozen flow, late",
+        "frozen flow, late (eq. 5)",
+        "eq. 5, the run's initial weights, t to infinity",
+        3,
+        functions=("frozen_direction",),
+        cosines=from_frozen_direction,
+        needs=("frozen_direction",),
+        marker="D",
     ),
-    Predictor("eq. 14", "eq. 14, width 12", from_eq14, eq14_cosines, sums_only=True),
-)
-EQUATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    UNIFORM: ("eq. 5, 7, 8", ("label_distribution",)),
-    MARGINAL: ("eq. 5 once the marginal label distribution is fitted", ("label_distribution",)),
-    "finite sample": ("eq. 5 with the run's own label counts", ("token_label_matrix",)),
-    "frozen flow": (
-        "eq. 5, the run's initial weights, matched sum of learning rates",
-        ("frozen_flow", "frozen_direction"),
+    Predictor(
+        *("eq. 14", "eq. 14, width 12", "eq. 14, width 12; sums of anchors only", 4),
+        functions=("eq14_embedding",),
+        of_task=eq14_cosines,
+        sums_only=True,
+        marker="v",
     ),
-    "frozen flow, late": ("eq. 5, the run's initial weights, t to infinity", ("frozen_direction",)),
-    "eq. 14": ("eq. 14, width 12; sums of anchors only", ("eq14_embedding",)),
-    FITTED_WIDTH: (
-        "eq. 14; each run's width is fitted on the other seeds (on itself if alone)",
-        ("eq14_embedding", "fit_width"),
-    ),
-}
-"""Where each predictor comes from, and the functions of ``theory`` that compute it."""
+]
+"""Every prediction that comparisons and figures show; ``register_predictor`` adds one."""
+_FITTED = ("eq. 14; each run's width is fitted on the other seeds (on itself if alone)", 7)
+
+
+def register_predictor(predictor: Predictor) -> None:
+    """Add a prediction of the anchors' cosines to every comparison, report and figure.
+
+    Raises
+    ------
+    InputError
+        If another predictor has its name, or it cannot be computed.
+    """
+    names = [FITTED_WIDTH, *(known.name for known in PREDICTORS)]
+    if predictor.name in names:
+        raise InputError("name", predictor.name, "another predictor has that name", "choose another")
+    if predictor.cosines is None and predictor.of_task is None:
+        raise InputError("cosines", None, "nothing to compute it by", "give cosines or of_task")
+    PREDICTORS.append(predictor)
+
+
+def equations() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return where each predictor comes from, and the functions of ``theory`` that compute it."""
+    found = {p.name: (p.equation, p.functions) for p in PREDICTORS}
+    return found | {FITTED_WIDTH: (_FITTED[0], ("eq14_embedding", "fit_width"))}
+
+
+def colours() -> dict[str, int]:
+    """Return each predictor's number in the palette."""
+    return {p.name: p.colour for p in PREDICTORS} | {FITTED_WIDTH: _FITTED[1]}
 
 
 def task_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, FloatArray]:
@@ -202,7 +261,7 @@ def predictions(
 ) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, at an epoch for each run; those that do not apply are left out."""
     return {
-        p.name: [p.cosines(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
+        p.name: [p.of_run(run, tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
         for p in PREDICTORS
         if all(p.applies(run, tokens) for run in runs)
     }

@@ -12,7 +12,7 @@ from validate.compare.answer import PREDICTION, Answer
 from validate.compare.flow import Level
 from validate.compare.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
 from validate.compare.rows import Row
-from validate.figures.embedding import BAR, COLOURS, LOOKS, label_curves, predicted_maps
+from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
@@ -76,7 +76,9 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
         return None
     found = agreements(shown[0])
     words = found[-1].words
-    predicted = cosine_map(f"predicted:\n{LOOKS[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None])
+    predicted = cosine_map(
+        f"predicted:\n{looks()[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None]
+    )
     observed, clouds = [], {}
     for s in shown:
         label = f"γ = {s.init_rate:g}"
@@ -199,7 +201,7 @@ def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -
 
 def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: list[Point]) -> list[Sheet]:
     """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
-    sheets = []
+    sheets, colours = [], colours_of()
     for group, part in file_parts(group for group, *_ in points).items():
         panels = []
         for setting in settings:
@@ -211,7 +213,7 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
                 means = np.array([[e.mean for _, e in own]])
                 ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
                 interval = ends if len(setting.runs) >= FEW else None
-                look = Look(COLOURS[line], "o")
+                look = Look(colours[line], "o")
                 curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))

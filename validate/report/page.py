@@ -33,7 +33,7 @@ from validate.judge import presentation
 from validate.judge.given import Match
 from validate.judge.result import Finding
 from validate.observe.groups import Setting, early_text
-from validate.predict.predictors import EQUATIONS
+from validate.predict.predictors import equations
 from validate.terminal.tables import Table
 
 SECTIONS = {
@@ -111,7 +111,7 @@ def _environment() -> Environment:
     environment.globals.update(
         {function.__name__: function for function in called},
         presentation=presentation,
-        predictor_equations={name: meaning for name, (meaning, _) in EQUATIONS.items()},
+        predictor_equations={name: meaning for name, (meaning, _) in equations().items()},
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,
         agreement_header=AGREEMENT_HEADER,

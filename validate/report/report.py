@@ -22,7 +22,7 @@ from validate.judge.given import GivenRuns, Match
 from validate.judge.measures.agreement import MEASURES
 from validate.judge.result import Finding
 from validate.observe.groups import Setting
-from validate.predict.predictors import EQUATIONS
+from validate.predict.predictors import equations
 from validate.report.document import (
     AlignedLine,
     Configured,
@@ -181,7 +181,8 @@ class Report:
     def equations(self) -> list[dict[str, Any]]:
         """Return the rows of the table of equations behind the predictors that were compared."""
         used = dict.fromkeys(row.predictor for row in self.rows)
-        return equations_behind(f"theory.{name}" for predictor in used for name in EQUATIONS[predictor][1])
+        known = equations()
+        return equations_behind(f"theory.{name}" for predictor in used for name in known[predictor][1])
 
     def document(self) -> ReportDocument:
         """Return all that the report holds as plain values."""

@@ -20,4 +20,4 @@ if TYPE_CHECKING:
     from validate.studies.study import members_of as members_of
     from validate.studies.study import study_names as study_names
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

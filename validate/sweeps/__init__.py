@@ -23,4 +23,4 @@ if TYPE_CHECKING:
     from validate.sweeps.sweep import run_sweep as run_sweep
     from validate.sweeps.sweep import write_sweep_tables as write_sweep_tables
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

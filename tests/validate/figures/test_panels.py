@@ -14,7 +14,7 @@ from validate import figures
 from validate.compare.flow import Aligned, Level
 from validate.compare.rows import Row
 from validate.figures import Curve, Curves, HeatMap
-from validate.figures.embedding import LOOKS, ring, rows_of
+from validate.figures.embedding import looks, ring, rows_of
 from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.paper.spectra import _ranks
@@ -189,13 +189,13 @@ def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):
     for i, panel in enumerate(panels):
         for name, shift in shifts.items():
             wanted = theory.cosine_matrix(table - shift)[i]
-            np.testing.assert_allclose(panel.curves[LOOKS[name][0]].mean, wanted, atol=1e-12)
+            np.testing.assert_allclose(panel.curves[looks()[name][0]].mean, wanted, atol=1e-12)
         observed = small.cosines(tokens, 9)[:, i]
         np.testing.assert_array_equal(panel.curves["training"].seeds, observed)
         others = np.arange(len(tokens)) != i
-        predicted = panel.curves[LOOKS["P^s - u"][0]].mean[others]
+        predicted = panel.curves[looks()["P^s - u"][0]].mean[others]
         rmse = [float(np.sqrt(np.mean((row[others] - predicted) ** 2))) for row in observed]
-        assert f"{LOOKS['P^s - u'][0]} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
+        assert f"{looks()['P^s - u'][0]} {over_seeds(rmse, (0, np.inf))}" in panel.numbers
 
 
 def test_label_curves_are_those_of_the_training_data(small):
