@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from sim.config.language import LanguageTask
+from sim.config.published import PUBLISHED
 from theory import InputError, Task
 from theory.edge.errors import in_file, nearest, unknown_key
 from theory.edge.reading import as_path, is_file, load_json, load_toml
 from theory.task.task import task_from_dict, task_to_dict
 from theory.task.toml import TASK_KEYS
 
-PRESETS = {"paper": 9, "emb-mlp": 3}
-"""Named tasks: the paper's, each with its sequence length."""
+_OF_THE_PAPER = {"paper": 9, "emb-mlp": 3}
+"""The sequence length of each."""
+PRESETS = (*_OF_THE_PAPER, *PUBLISHED)
+"""Named tasks."""
 CONFIG_KEYS = ("init_rates", "seeds", "task", "model", "data", "training", "sources")
 """The keys of a configuration file (the fields of ``RunConfig``)."""
 BOTH_LOOK_LIKE = (
@@ -71,8 +74,10 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
     known = ", ".join(PRESETS)
     if not isinstance(value, str):
         raise InputError("task", value, "no task", f"give one of {known}, a task file, or a table")
-    if value in PRESETS:
-        return task_to_dict(Task.paper(length=PRESETS[value]))
+    if value in _OF_THE_PAPER:
+        return task_to_dict(Task.paper(length=_OF_THE_PAPER[value]))
+    if value in PUBLISHED:
+        return PUBLISHED[value]()
     file = as_path("task", value)
     if file.suffix != ".toml" and not is_file(file):
         near = nearest(value, PRESETS)

@@ -14,9 +14,11 @@ from sim.data.base import Arrays, Dataset
 from sim.data.language import build_text_dataset
 from sim.seeds import numpy_stream
 from theory import InputError, Population, Task, draw_tables, enumerate_population, labels_of
-from theory.edge.arrays import IntArray
+from theory.edge.arrays import BoolArray, IntArray
 from theory.edge.checked import checked
 from theory.labels.matrices import token_label_counts
+from theory.task.held_out import HeldOut
+from theory.task.mapping import Mapping
 from theory.task.population import assemble, check_population
 
 
@@ -25,7 +27,8 @@ class TaskDataset(Dataset):
     """The labelled sequences of a task, split as the paper splits them.
 
     Its parts are those of "mem", "rsn_train" and "rsn_test" that are not empty; where there are several
-    mappings of a kind, each mapping is also a part, under its own name.
+    mappings of a kind, each mapping is also a part, under its own name; and so is each held-out set that has
+    a name.
     """
 
     population: Population
@@ -70,6 +73,17 @@ def build_dataset(member: MemberConfig) -> Dataset:
     return split(task, population, labels)
 
 
+def _holds(task: Task, mapping: Mapping, part: HeldOut, population: Population) -> BoolArray:
+    """Return whether each sequence is of a mapping, and in one of its held-out sets."""
+    mask = population.mapping == task.mappings.index(mapping)
+    sequences = population.sequences[mask]
+    position = np.isin(sequences, mapping.anchors).argmax(axis=1) - 1
+    anchors = np.take_along_axis(sequences, position[:, None] + 1 + np.arange(task.n_anchors), axis=1)
+    keys = np.array(task.keys)[population.key[mask]]
+    mask[mask] = part.holds(task.domain(mapping), keys, anchors, position)
+    return np.asarray(mask)
+
+
 def check_data(member: MemberConfig) -> None:
     """Refuse data settings that the task does not allow; nothing is built."""
     task = member.task
@@ -77,6 +91,9 @@ def check_data(member: MemberConfig) -> None:
         return
     if member.data.fresh_noise and not task.n_noise:
         raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
+    if member.data.fresh_noise and any(each.by_position for m in task.mappings for each in m.sets):
+        problem = "draws the key's position anew, by which sequences are held out"
+        raise InputError("data.fresh_noise", True, problem, "leave it out")
     if member.data.source == "draw":
         check_sample_size(task, member.data.n_sequences)
     else:
@@ -126,6 +143,9 @@ def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
         alike = [i for i, m in enumerate(task.mappings) if m.is_table is kind]
         for index in alike if len(alike) > 1 else []:
             masks[task.mappings[index].name] = (population.mapping == index) & ~held_out
+    for mapping in task.mappings:
+        for each in mapping.sets:
+            masks |= {each.name: _holds(task, mapping, each, population)} if each.name else {}
     parts = {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()}
     tokens, train = torch.from_numpy(population.sequences), torch.from_numpy(np.flatnonzero(~held_out))
     return TaskDataset(tokens, torch.from_numpy(labels), train, parts, population, task)

@@ -15,6 +15,7 @@ from sim.config.run import SECTIONS, MemberConfig
 from sim.data.text import require
 from sim.runs.manifest import digest
 from sim.runs.outputs import OutputFile
+from theory.task.held_out import plain_sets
 from theory.task.task import Task
 
 COLUMNS = {
@@ -126,7 +127,7 @@ def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:
     if isinstance(task, LanguageTask):
         return {"corpus": "+".join(task.names), "task": _digest(task.model_dump(mode="json"))}
     mappings = [
-        [m.name, list(m.anchors), m.rule.kind, m.rule.parameters(), sorted(m.held_out)] for m in task.mappings
+        [m.name, list(m.anchors), m.rule.kind, m.rule.parameters(), plain_sets(m.sets)] for m in task.mappings
     ]
     # Consecutive keys are told apart by the first one and n_keys.
     n, first = len(task.keys), task.keys[0]

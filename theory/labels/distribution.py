@@ -18,6 +18,7 @@ from theory.edge.checked import check_tokens, checked
 from theory.edge.errors import check_memory
 from theory.task.domain import Selection
 from theory.task.measure import Array
+from theory.task.rule import Deterministic
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
@@ -110,12 +111,19 @@ def token_ratio(
     ratio = Fraction(0)
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):
-        inside = task.n_anchors * len(mapping.anchors) ** (task.n_anchors - 1)
-        inside -= held_out * sum(c.count(token) for c in mapping.held_out)
-        ratio += Fraction(inside, _n_combinations(task, held_out))
+        if held_out and mapping.partial:
+            often = task.domain(mapping).times(Selection(token))
+            inside = Fraction(int(task.positions_left(mapping).sum(axis=0) @ often), _n_rows(task))
+        else:
+            inside = Fraction(task.n_anchors * len(mapping.anchors) ** (task.n_anchors - 1))
+            inside -= sum(c.count(token) for c in mapping.held_out) if held_out else 0
+        ratio += inside / _n_combinations(task, held_out)
     if token in task.keys:
-        places = (role in ("any", "key")) + (role in ("any", "noise")) * task.n_noise
-        ratio += Fraction(places, len(task.keys))
+        if role in ("any", "key"):
+            own = sum((_of_key(task, m, token, held_out) for m in task.mappings), Fraction(0))
+            ratio += own / _n_combinations(task, held_out)
+        if role in ("any", "noise"):
+            ratio += Fraction(task.n_noise, len(task.keys))
     return ratio if exact else float(ratio)
 
 
@@ -170,13 +178,37 @@ def _labels(
     With an ``anchor``, every combination counts as often as it holds that anchor. Without one, each counts
     once, and the mass adds up to the mapping's share of all sequences. Without a ``key``, keys are uniform.
     """
-    selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
-    distribution = mapping.rule.distribution(task.domain(mapping), selection, exact)
+    rule, domain = mapping.rule, task.domain(mapping)
+    if held_out and mapping.partial and isinstance(rule, Deterministic):
+        left, n_positions = task.positions_left(mapping), task.length - task.n_anchors
+        distribution = rule.counted(domain, Selection(anchor, key=key), exact, left, n_positions)
+    else:
+        selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
+        distribution = rule.distribution(domain, selection, exact)
     if anchor is None:  # An anchor has one mapping, whose share of all sequences may be below any float.
         share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
         distribution = distribution.scaled(share)
     return distribution.dense(task.vocab_size)
 
 
-def _n_combinations(task: Task, held_out: bool) -> int:
-    return sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
+def _n_combinations(task: Task, held_out: bool) -> Fraction:
+    """Return the number of combinations; one that is trained on in part counts in part."""
+    return sum((_trained(task, m, held_out) for m in task.mappings), Fraction(0))
+
+
+def _trained(task: Task, mapping: Mapping, held_out: bool) -> Fraction:
+    if held_out and mapping.partial:
+        return Fraction(int(task.positions_left(mapping).sum()), _n_rows(task))
+    return Fraction(task.n_combinations(mapping, held_out=held_out))
+
+
+def _of_key(task: Task, mapping: Mapping, key: int, held_out: bool) -> Fraction:
+    """Return the part of a mapping's combinations that is trained on with a key."""
+    if held_out and mapping.partial:
+        return Fraction(int(task.positions_left(mapping)[task.keys.index(key)].sum()), _n_rows(task))
+    return _trained(task, mapping, held_out) / len(task.keys)
+
+
+def _n_rows(task: Task) -> int:
+    """Return N_Z (L − q), the number of keys and positions of a combination."""
+    return len(task.keys) * (task.length - task.n_anchors)

@@ -86,6 +86,11 @@ def value_of(root: ast.expr, names: dict[str, Array], table: dict[int, int]) -> 
     return _Rows(ast.unparse(root), names, table).number(root)
 
 
+def names_in(root: ast.expr) -> frozenset[str]:
+    """Return the names that stand for numbers; to the parser, functions' names are names too."""
+    return frozenset(node.id for node in ast.walk(root) if isinstance(node, ast.Name)) - FUNCTIONS
+
+
 def _check_length(text: str) -> None:
     if len(text) > MAX_LENGTH:
         problem = f"{len(text)} characters, and the limit is {MAX_LENGTH}"
@@ -124,7 +129,7 @@ class _Rows:
             case ast.Constant(value=value):
                 return self._constant(node, value)
             case ast.Name(id=name):
-                if name not in ("key", "total") and not ANCHOR.fullmatch(name):
+                if name not in ("key", "total", "position") and not ANCHOR.fullmatch(name):
                     remedy = "the names are key, a1, a2, ... and total"
                     raise self.error(node, f"unknown name {name!r}", remedy)
                 return self.names[name] if self.names else np.zeros(0, np.int64)

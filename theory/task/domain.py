@@ -100,8 +100,9 @@ class Domain:
             times = (combinations[:, selection.slot] == selection.anchor).astype(np.int64)
         else:
             times = (combinations == selection.anchor).sum(axis=1)
-        for held_out in selection.held_out:
-            times[(combinations == np.array(held_out)).all(axis=1)] = 0
+        if selection.held_out:
+            rows = np.array(list(selection.held_out))
+            times[self.indices(np.full(len(rows), self.keys[0]), rows)[1]] = 0
         return times
 
     def frequency(self, selection: Selection) -> Fraction:

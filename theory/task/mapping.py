@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from theory.edge.checked import checked
 from theory.edge.errors import InputError
 from theory.task.domain import Combination, Domain
+from theory.task.held_out import HeldOut, plain_sets, positions_left, read_sets
 from theory.task.rule import Rule
 from theory.task.rules.function import as_rule
 
@@ -30,8 +32,11 @@ class Mapping:
         How a label follows from key and anchors; a function (key, anchors) → label is a rule too.
     name : str, optional
         Its name in tables and figures; the rule's kind by default.
-    held_out : iterable of tuple of int, optional
-        Anchor combinations (the paper's set M) kept for the test set; deterministic rules only.
+    held_out : iterable of tuple of int, str or mapping, optional
+        What is kept for the test set; deterministic rules only. Anchor combinations (the paper's set M), or
+        pairs (key, a1, ..., aq); a condition such as "key > 40 and a1 < a2", which may also read ``position``
+        (of the key, from 0); {"fraction": 0.3, "seed": 0, "of": "combinations"}, or "keys" or "pairs"; or
+        several of these by name.
 
     Raises
     ------
@@ -43,7 +48,12 @@ class Mapping:
     anchors: tuple[int, ...]
     rule: Rule
     name: str
-    held_out: frozenset[Combination]
+    sets: tuple[HeldOut, ...]
+    """The held-out sets."""
+    whole: frozenset[Combination]
+    """The combinations of which nothing is trained on."""
+    partial: bool
+    """Whether other combinations are trained on in part: with some keys, or at some positions."""
 
     @checked
     def __init__(
@@ -51,13 +61,18 @@ class Mapping:
         anchors: Iterable[int],
         rule: Rule | Callable[..., Any],
         name: str = "",
-        held_out: Iterable[Iterable[int]] = (),
+        held_out: Any = (),
     ) -> None:
         known = as_rule(rule)
         object.__setattr__(self, "anchors", distinct_integers("anchors", anchors))
         object.__setattr__(self, "rule", known)
-        object.__setattr__(self, "name", _checked_name(name) or known.kind)
-        object.__setattr__(self, "held_out", frozenset(map(tuple, held_out)))
+        object.__setattr__(self, "name", checked_name(name) or known.kind)
+        object.__setattr__(self, "sets", read_sets(held_out))
+        for each in self.sets:
+            checked_name(each.name)
+        # Until a task settles it, every list is taken for one of combinations.
+        object.__setattr__(self, "whole", frozenset(c for each in self.sets for c in each.listed))
+        object.__setattr__(self, "partial", False)
         known.check(self.anchors)
 
     @property
@@ -65,13 +80,25 @@ class Mapping:
         """Whether labels are drawn into a table (memory) rather than computed (reasoning)."""
         return self.rule.is_table
 
-    def settled(self, domain: Domain) -> Mapping:
-        """Return the mapping as a task keeps it; refuse labels and held-out combinations that do not fit."""
-        _check_held_out(self, domain)
-        settled = self.rule.settled(domain)
-        labels = settled.label_range(domain)
+    @property
+    def held_out(self) -> frozenset[Combination]:
+        """The held-out combinations; an ``InputError`` if others are held out in part."""
+        if self.partial:
+            problem = f"{self.name!r} holds out single keys, pairs or positions"
+            remedy = "this is known for whole anchor combinations only"
+            raise InputError("held_out", plain_sets(self.sets), problem, remedy)
+        return self.whole
+
+    def settled(self, domain: Domain, n_positions: int) -> Mapping:
+        """Return the mapping as a task keeps it; refuse labels and held-out sequences that do not fit."""
+        rule = self.rule.settled(domain)
+        labels = rule.label_range(domain)
         domain.check_labels(labels[0], labels[-1])
-        return Mapping(self.anchors, settled, self.name, self.held_out)
+        whole, partial = _check_held_out(self, domain, n_positions)
+        settled = copy(self)
+        for name, value in {"rule": rule, "whole": whole, "partial": partial}.items():
+            object.__setattr__(settled, name, value)
+        return settled
 
 
 def distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
@@ -85,7 +112,7 @@ def distinct_integers(argument: str, values: Iterable[int]) -> tuple[int, ...]:
     return tuple(listed)
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
     """Return a mapping's name, or refuse one that is a data set's or cannot be part of a file's name."""
     if name in RESERVED:
         raise InputError("name", name, "the name of a data set", f"avoid {', '.join(RESERVED)}")
@@ -98,20 +125,27 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _check_held_out(mapping: Mapping, domain: Domain) -> None:
-    """Refuse held-out combinations that the mapping does not have, or that leave nothing to train on."""
-    for combination in sorted(mapping.held_out):
+def _check_held_out(
+    mapping: Mapping, domain: Domain, n_positions: int
+) -> tuple[frozenset[Combination], bool]:
+    """Return the combinations that are held out whole, and whether others are in part; refuse misfits."""
+    for each in mapping.sets:
         if mapping.is_table:
+            given = min(each.listed) if each.listed else each.plain()
             problem = f"held out of {mapping.name!r}, a random table, which no model can generalise"
             remedy = "hold out combinations of a mapping whose labels follow from key and anchors"
-            raise InputError("held_out", combination, problem, remedy)
-        if len(combination) != domain.n_anchors:
-            problem = f"{len(combination)} anchors where n_anchors = {domain.n_anchors}"
-            raise InputError("held_out", combination, problem, f"give tuples of {domain.n_anchors}")
-        for token in combination:
-            if token not in mapping.anchors:
-                problem = f"{token} is not an anchor of {mapping.name!r}"
-                raise InputError("held_out", combination, problem, f"use its anchors {list(mapping.anchors)}")
-    if len(mapping.held_out) == domain.n_combinations:
+            raise InputError("held_out", given, problem, remedy)
+        each.check(domain, mapping.name)
+    whole, partial = mapping.whole, False
+    if not all(len(c) == domain.n_anchors for c in whole) or not all(each.listed for each in mapping.sets):
+        for each in mapping.sets:
+            if (positions_left((each,), domain, n_positions) == n_positions).all():
+                raise InputError("held_out", each.plain(), "holds nothing out", "correct it, or leave it out")
+        left = positions_left(mapping.sets, domain, n_positions)
+        gone = (left == 0).all(axis=0)
+        whole = frozenset(map(tuple, domain.combinations()[gone].tolist()))
+        partial = bool((left[:, ~gone] < n_positions).any())
+    if len(whole) == domain.n_combinations:
         problem = f"every combination of {mapping.name!r} is held out"
-        raise InputError("held_out", len(mapping.held_out), problem, "leave at least one for training")
+        raise InputError("held_out", len(whole), problem, "leave at least one for training")
+    return whole, partial

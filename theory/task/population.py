@@ -13,6 +13,7 @@ from theory.edge.checked import check_tokens, checked
 from theory.edge.display import Shown
 from theory.edge.errors import InputError
 from theory.task.domain import magnitude
+from theory.task.held_out import holds
 from theory.task.task import Task
 
 _MAX_SEQUENCES = 5_000_000
@@ -33,7 +34,7 @@ class Population(Shown):
     key : ndarray of int64, shape (n,)
         Index into ``task.keys``.
     held_out : ndarray of bool, shape (n,)
-        Whether the combination is held out for the test set.
+        Whether the sequence is held out for the test set.
     """
 
     sequences: Int64[IntArray, "n L"]
@@ -106,8 +107,8 @@ def assemble(
     anchors = _anchors(task, mapping, combination)
     held_out = np.zeros(n, np.bool_)
     for index, m in enumerate(task.mappings):
-        for c in m.held_out:
-            held_out |= (mapping == index) & (anchors == np.array(c)).all(axis=1)
+        if m.sets and (rows := mapping == index).any():
+            held_out[rows] = holds(m.sets, task.domain(m), keys[key[rows]], anchors[rows], position[rows])
     places = np.arange(task.length)
     in_window = (places >= position[:, None]) & (places <= position[:, None] + q)
     sequences = np.empty((n, task.length), np.int64)

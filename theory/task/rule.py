@@ -109,9 +109,23 @@ class Deterministic(Rule):
 
     def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
         """Count the labels of all keys and combinations."""
+        return self.counted(domain, selection, exact, None, 1)
+
+    def counted(
+        self, domain: Domain, selection: Selection, exact: bool, left: IntArray | None, n_positions: int
+    ) -> Measure:
+        """Count labels; with ``left``, as often as each pair is trained on out of ``n_positions``."""
         labels, times = self.labels(domain), domain.times(selection)
         if selection.key is not None:
-            labels = labels[domain.keys.index(selection.key)][None]
+            row = domain.keys.index(selection.key)
+            labels, left = labels[row][None], None if left is None else left[row][None]
+        if left is not None:
+            weights, total = left * times, len(labels) * domain.n_combinations * n_positions
+            counts = np.zeros(domain.vocab_size, np.int64)
+            np.add.at(counts, labels, weights)
+            if exact:
+                return Measure(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
+            return Measure(0, counts / total)
         counts = np.zeros(int(labels.max()) + 1, np.int64)
         for count in np.unique(times[times > 0]):
             counts += count * np.bincount(labels[:, times == count].ravel(), minlength=len(counts))

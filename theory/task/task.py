@@ -9,11 +9,13 @@ from typing import Any
 
 import tomli_w
 
+from theory.edge.arrays import IntArray
 from theory.edge.checked import checked
 from theory.edge.display import html_table, ranges
 from theory.edge.errors import InputError, in_file
 from theory.edge.reading import PathLike, as_path, load_toml, parse_toml
 from theory.task.domain import Combination, Domain
+from theory.task.held_out import positions_left
 from theory.task.mapping import Mapping, distinct_integers
 from theory.task.rules.additive import Additive, Sum
 from theory.task.rules.tables import Lookup
@@ -49,8 +51,8 @@ class Task:
     reasoning_anchors, memory_anchors : iterable of int, optional
         Short for the paper's two mappings, "reasoning" (rule ``Sum()``) and "memory" (rule
         ``Lookup()``); instead of ``mappings``.
-    held_out : iterable of tuple of int, optional
-        Anchor combinations of the reasoning mapping kept for the test set; with the short form only.
+    held_out : iterable of tuple of int, str or mapping, optional
+        As in ``Mapping``, for the reasoning mapping; with the short form only.
 
     Raises
     ------
@@ -83,7 +85,7 @@ class Task:
         mappings: Iterable[Mapping] = (),
         reasoning_anchors: Iterable[int] | None = None,
         memory_anchors: Iterable[int] | None = None,
-        held_out: Iterable[Iterable[int]] = (),
+        held_out: Any = (),
     ) -> None:
         given = tuple(mappings)
         if not given:
@@ -99,9 +101,11 @@ class Task:
         object.__setattr__(self, "vocab_size", vocab_size)
         # In anchor order, so that the order in which mappings are listed makes no difference.
         ordered = sorted(given, key=lambda m: m.anchors)
-        _check_names([m.name for m in ordered])
+        _check_names([m.name for m in ordered], [each.name for m in ordered for each in m.sets if each.name])
         _check_tokens(self.keys, ordered, vocab_size)
-        object.__setattr__(self, "mappings", tuple(m.settled(self.domain(m)) for m in ordered))
+        object.__setattr__(
+            self, "mappings", tuple(m.settled(self.domain(m), length - n_anchors) for m in ordered)
+        )
 
     @classmethod
     @checked
@@ -142,7 +146,8 @@ class Task:
         sizes = f"{self.length} with {self.n_anchors} anchors, {self.vocab_size} in the vocabulary"
         parts = [("keys", ranges(self.keys)), ("tokens", sizes)]
         for m in self.mappings:
-            held_out = f", {len(m.held_out)} combinations held out" if m.held_out else ""
+            held_out = f", {len(m.whole)} combinations held out" if m.whole else ""
+            held_out += ", others in part" if m.partial and m.whole else ", some held out in part" * m.partial
             parts.append((m.name, f"anchors {ranges(m.anchors)}, {m.rule.description}{held_out}"))
         return parts
 
@@ -198,7 +203,11 @@ class Task:
 
     def n_combinations(self, mapping: Mapping, *, held_out: bool = False) -> int:
         """Return N_A^q, less the held-out combinations (the set M) if ``held_out``."""
-        return int(len(mapping.anchors) ** self.n_anchors) - held_out * len(mapping.held_out)
+        return int(len(mapping.anchors) ** self.n_anchors) - (len(mapping.held_out) if held_out else 0)
+
+    def positions_left(self, mapping: Mapping) -> IntArray:
+        """Return at how many of the key's L − q positions each pair is trained on, shape (N_Z, N_A^q)."""
+        return positions_left(mapping.sets, self.domain(mapping), self.length - self.n_anchors)
 
 
 def task_from_dict(data: dict[str, Any]) -> Task:
@@ -214,7 +223,7 @@ def task_to_dict(task: Task) -> dict[str, Any]:
 
 
 def _short_form(
-    reasoning: Iterable[int] | None, memory: Iterable[int] | None, held_out: Iterable[Iterable[int]]
+    reasoning: Iterable[int] | None, memory: Iterable[int] | None, held_out: Any
 ) -> tuple[Mapping, ...]:
     """Return whichever of the paper's two mappings have anchors."""
     if reasoning is None:
@@ -234,14 +243,16 @@ def _check_lengths(n_anchors: int, length: int) -> None:
         raise InputError("length", length, "too many positions", f"give at most {MOST_TOKENS}")
 
 
-def _check_names(names: list[str]) -> None:
+def _check_names(names: list[str], held_out: list[str]) -> None:
     """Refuse a task without mappings, and a name that is also another mapping's or its data set's."""
     if not names:
         remedy = "give mappings, or reasoning or memory anchors"
         raise InputError("mappings", [], "the task has no mapping", remedy)
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise InputError("name", name, "two mappings have it", "name each differently")
+    every = [*names, *held_out]
+    for index, name in enumerate(every):
+        if name in every[:index]:
+            two = "two mappings" if index < len(names) else "two mappings or held-out sets"
+            raise InputError("name", name, f"{two} have it", "name each differently")
         base = name.removesuffix(" train").removesuffix(" test")
         if base != name and base in names:
             raise InputError("name", name, f"the name of a data set of {base!r}", "name it differently")

@@ -7,6 +7,7 @@ from typing import Any
 
 from theory.edge.checked import MOST_ITEMS
 from theory.edge.errors import InputError, nearest, unknown_key
+from theory.task.held_out import plain_sets
 from theory.task.mapping import Mapping
 from theory.task.rule import RULES, Rule
 
@@ -28,7 +29,7 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
         if key in data:
             arguments[key] = tokens_of(key, data[key])
     if "held_out" in data:
-        arguments["held_out"] = _combinations(data["held_out"])
+        arguments["held_out"] = _held_out(data["held_out"])
     if "mappings" in data:
         remedy = "write [[mappings]], or [[task.mappings]] below [task]"
         arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"], remedy)]
@@ -43,8 +44,8 @@ def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
         "rule": mapping.rule.kind,
     }
     entry |= mapping.rule.parameters()
-    if mapping.held_out:
-        entry["held_out"] = [list(c) for c in sorted(mapping.held_out)]
+    if mapping.sets:
+        entry["held_out"] = plain_sets(mapping.sets)
     return entry
 
 
@@ -87,7 +88,7 @@ def _mapping(data: object) -> Mapping:
         anchors=tokens_of("anchors", data["anchors"]),
         rule=rule,
         name=data.get("name", ""),
-        held_out=_combinations(data.get("held_out", [])),
+        held_out=_held_out(data.get("held_out", [])),
     )
 
 
@@ -120,5 +121,7 @@ def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any
     return value
 
 
-def _combinations(value: object) -> list[list[int]]:
+def _held_out(value: object) -> Any:
+    if isinstance(value, (str, dict)):
+        return value
     return [_list("held_out", combination) for combination in _list("held_out", value)]

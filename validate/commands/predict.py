@@ -22,13 +22,13 @@ class Options(CommandOptions):
     """Predict label distributions and the embedding's early geometry from a task alone.
 
     TASK.toml describes a task, or is a configuration that holds one; "emb-mlp" and "paper" name the paper's
-    own.
+    own, and "modular-addition", "s5", "sparse-parity", "composition" and "digits" tasks of other papers.
 
     example: anchorflow predict emb-mlp --out runs/prediction
     """
 
     file: Annotated[str | None, Positional("TASK.toml")] = None
-    """A TOML file, or "emb-mlp" or "paper"."""
+    """A TOML file, or the name of a task."""
     task: str | None = None
     """Same as TASK.toml."""
     out: Path | None = None

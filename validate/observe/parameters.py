@@ -137,6 +137,6 @@ def draw_held_out(task: Task, size: int = SEQUENCES) -> tuple[IntArray, IntArray
 
 
 def _held_out(task: Task, index: int) -> npt.NDArray[np.bool_]:
-    """Return for each of a mapping's combinations whether it is held out."""
+    """Return for each of a mapping's combinations whether all of it is held out."""
     mapping = task.mappings[index]
-    return np.asarray(task.domain(mapping).times(Selection(held_out=mapping.held_out)) == 0)
+    return np.asarray(task.domain(mapping).times(Selection(held_out=mapping.whole)) == 0)

@@ -35,10 +35,10 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
     """Return the best accuracy on a rule's training data of such a model: 1 if the order does not matter.
 
     Sequences of the same tokens are one input to it, so it can do no better than give their commonest label.
-    The key is known. None for a table, and for a rule with too many labels to count.
+    The key is known. None for a table, a rule with too many labels to count, and what is held out in part.
     """
     domain, rule = task.domain(mapping), mapping.rule
-    if not isinstance(rule, Deterministic):
+    if not isinstance(rule, Deterministic) or mapping.partial:
         return None
     try:
         labels = rule.labels(domain)
@@ -57,7 +57,7 @@ def rule_ceiling(task: Task, mapping: Mapping) -> float | None:
 
 def held_out_in_part(mapping: Mapping) -> list[tuple[int, ...]]:
     """Return the held-out combinations, each as a sorted tuple, that are trained on in some other order."""
-    bags = Counter(tuple(sorted(combination)) for combination in mapping.held_out)
+    bags = Counter(tuple(sorted(combination)) for combination in mapping.whole)
     orders = {bag: factorial(len(bag)) // prod(map(factorial, Counter(bag).values())) for bag in bags}
     return sorted(bag for bag, n in bags.items() if n < orders[bag])
 

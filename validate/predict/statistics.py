@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import (
+    InputError,
     LabelMoments,
     SampledLabels,
     SampledValue,
@@ -164,7 +165,9 @@ def _exact(values: npt.ArrayLike) -> SampledValue:
 def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, Cosines]:
     """Return the cosines that need no samples; with ``sums_only``, only predictors that are closed forms."""
     found = task_cosines(task, tokens, sums_only=sums_only)
-    with suppress(TooManyEntriesError):  # The printed prediction says that it is left out.
+    partial = any(mapping.partial for mapping in task.mappings)
+    # The printed prediction says that it is left out.
+    with suppress(*[InputError] * partial, TooManyEntriesError):
         found[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True)
     return {name: Cosines.exact(matrix) for name, matrix in found.items()}
 

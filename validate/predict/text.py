@@ -114,6 +114,7 @@ def left_out(task: Task, found: Statistics) -> list[str]:
     if missing:
         sentences.append(
             f"The cosines {ONE_DATA_SET} are left out for {', '.join(map(repr, missing))}: they need "
-            "the label of every key with every combination, and these are too many to count."
+            "the label of every key with every combination, and these are too many to count, or held out "
+            "in part."
         )
     return sentences

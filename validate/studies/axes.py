@@ -131,7 +131,9 @@ def _task_change(name: str, value: Any, table: Mapping[str, Any]) -> dict[str, A
 
     def fitting(part: Mapping[str, Any]) -> dict[str, Any]:
         """Drop held-out combinations whose length is not q, which cannot occur."""
-        return dict(part) | {"held_out": [each for each in part.get("held_out", []) if len(each) == value]}
+        given = part.get("held_out", [])
+        kept = [each for each in given if len(each) == value] if isinstance(given, list) else given
+        return dict(part) | {"held_out": kept}
 
     length = max(as_integer("length", table.get("length")), value + 1)
     change = fitting(table) | {"n_anchors": value, "length": length}

@@ -12,7 +12,7 @@ import numpy as np
 
 from theory.edge.arrays import IntArray
 from theory.edge.errors import InputError
-from theory.task.arithmetic import ANCHOR, FUNCTIONS, parse, value_of
+from theory.task.arithmetic import ANCHOR, names_in, parse, value_of
 from theory.task.domain import MAX_ENTRIES, Domain, Selection
 from theory.task.measure import Measure
 from theory.task.rule import Deterministic
@@ -57,8 +57,10 @@ class Expression(Deterministic):
             raise InputError("label", text, "not an expression", "give text such as '(key + a1) % 97'")
         pairs = () if table is None else shift_table(table)
         root = parse(text, dict(pairs))
-        # To the parser, functions' names are names too.
-        names = frozenset(node.id for node in ast.walk(root) if isinstance(node, ast.Name)) - FUNCTIONS
+        names = names_in(root)
+        if "position" in names:
+            problem = "unknown name 'position'; only a condition of held_out may read it"
+            raise InputError("label", text, problem, "the names are key, a1, a2, ... and total")
         object.__setattr__(self, "text", ast.unparse(root))
         object.__setattr__(self, "table", pairs)
         object.__setattr__(self, "_root", root)
