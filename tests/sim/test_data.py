@@ -1,6 +1,7 @@
 """The data of a run, and what is changed to learn what causes what: labels shuffled, an embedding put in."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theory
-from sim import RunConfig, Trainer, build, build_dataset
+from sim import RunConfig, Trainer, build, build_dataset, train
 from sim.data.dataset import draw_population, shuffled_within_combinations
 from tests.sim.conftest import small, small_member
 from theory import InputError, Task, label_distribution, token_ratio
@@ -27,6 +28,48 @@ def test_the_emb_mlp_setting_is_enumerated() -> None:
     tokens, labels = data.tokens[data.parts["rsn_test"]], data.labels[data.parts["rsn_test"]]
     assert {tuple(row) for row in tokens[:, 1:].tolist()} == {(11, 13), (13, 11)}
     assert torch.equal(labels, tokens.sum(dim=1))
+
+
+def test_named_held_out_sets_are_data_sets_with_accuracies_of_their_own() -> None:
+    """Keys, pairs and positions: each set's sequences, all of them in the test set, none trained on."""
+    held_out = {
+        "keys": "key == 21",
+        "pairs": {"fraction": 0.2, "of": "pairs"},
+        "last": "position == 2 and a1 == 2",
+    }
+    rule = theory.Mapping([1, 2, 3], theory.Sum(), "rule", held_out)
+    task = Task(keys=range(20, 24), n_anchors=2, length=5, vocab_size=40, mappings=[rule])
+    config = RunConfig(task=task, training={"epochs": 2, "batch_size": 50})  # type: ignore[arg-type]
+    data = build_dataset(config.members()[0])
+    tokens = data.tokens.numpy()
+    position = (tokens < 20).argmax(axis=1) - 1
+    rows = np.arange(len(tokens))
+    expected = {
+        "keys": tokens[rows, position] == 21,
+        "last": (position == 2) & (tokens[rows, position + 1] == 2),
+    }
+    for name, mask in expected.items():
+        assert data.parts[name].tolist() == np.flatnonzero(mask).tolist()
+    assert len(data.parts["pairs"]) == round(0.2 * 36) * len(tokens) // 36
+    every = {row for name in held_out for row in data.parts[name].tolist()}
+    assert set(data.parts["rsn_test"].tolist()) == every
+    assert set(data.train.tolist()) == set(range(len(tokens))) - every
+    with pytest.raises(InputError, match="draws the key's position anew"):
+        build_dataset(
+            RunConfig(task=task, data={"source": "draw", "n_sequences": 900, "fresh_noise": True}).members()[
+                0
+            ]
+        )  # type: ignore[arg-type]
+
+
+def test_each_named_set_has_an_accuracy_in_the_table_of_a_run(tmp_path: Path) -> None:
+    held_out = {"keys": "key == 21", "pairs": {"fraction": 0.2, "of": "pairs"}}
+    rule = theory.Mapping([1, 2, 3], theory.Sum(), "rule", held_out)
+    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
+    training = {"epochs": 2, "batch_size": 12, "snapshot_epochs": []}
+    config = RunConfig(task=task, model={"d_m": 4, "d_f": 4}, training=training)  # type: ignore[arg-type]
+    (run, *_) = train(config, tmp_path)
+    assert {"keys", "pairs", "rsn_test", "rsn_train"} == {row["data_set"] for row in run.to_records()}
 
 
 def test_a_drawn_sample_has_equal_numbers_and_uniform_places() -> None:

@@ -86,6 +86,26 @@ def test_the_experiment_for_a_task_is_of_the_demos_size_with_each_combination():
     assert sample_size(many) == 80**3 > MOST_SEQUENCES
 
 
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("modular-addition", {(97, 96, 3): 2}),
+        ("s5", {(120, 1, 0): 1, (120, 1, 1): 0, (120, 119, 119): 0}),
+        ("sparse-parity", {(2, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0): 1}),
+        ("composition", {(50, 3, 4): 44, (50, 4, 3): 40, (50, 1, 2): 56}),
+        ("digits", {(10, 5, 7, 6, 6): 2, (10, 0, 9, 0, 1): 1}),
+    ],
+)
+def test_published_tasks_have_names(name, labels):
+    """Their labels by hand; a part is held out, and a file of the task is the same task."""
+    task = as_task(name)
+    (mapping,) = task.mappings
+    for (key, *anchors), label in labels.items():
+        assert mapping.rule.evaluate(task.domain(mapping), np.array([key]), np.array([anchors])) == label
+    assert 0 < len(task.held_out) < task.n_combinations(mapping) / 2
+    assert Task.from_toml(task.to_toml()) == task
+
+
 def test_a_task_replaces_that_of_a_preset():
     """Its held-out combinations too: a task without any does not get those of the preset's."""
     mappings = TEXT.replace("held_out = [[2, 3]]", "")

@@ -7,6 +7,8 @@ gradient flow is exactly :math:`r_s (P^s - u)` (eq. 5), repeated anchors include
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import Counter
 from fractions import Fraction
 from typing import Literal, cast, overload
@@ -16,7 +18,7 @@ import numpy as np
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.edge.checked import check_tokens, checked
 from theory.edge.errors import check_memory
-from theory.task.domain import Selection
+from theory.task.domain import Combination, Selection
 from theory.task.measure import Array
 from theory.task.rule import Deterministic
 from theory.task.task import Mapping, Task
@@ -116,7 +118,7 @@ def token_ratio(
             inside = Fraction(int(task.positions_left(mapping).sum(axis=0) @ often), _n_rows(task))
         else:
             inside = Fraction(task.n_anchors * len(mapping.anchors) ** (task.n_anchors - 1))
-            inside -= sum(c.count(token) for c in mapping.held_out) if held_out else 0
+            inside -= _occurrences(mapping.held_out)[token] if held_out else 0
         ratio += inside / _n_combinations(task, held_out)
     if token in task.keys:
         if role in ("any", "key"):
@@ -189,6 +191,11 @@ def _labels(
         share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
         distribution = distribution.scaled(share)
     return distribution.dense(task.vocab_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _occurrences(combinations: frozenset[Combination]) -> Counter[int]:
+    return Counter(itertools.chain.from_iterable(combinations))
 
 
 def _n_combinations(task: Task, held_out: bool) -> Fraction:

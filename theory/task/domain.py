@@ -101,8 +101,7 @@ class Domain:
         else:
             times = (combinations == selection.anchor).sum(axis=1)
         if selection.held_out:
-            rows = np.array(list(selection.held_out))
-            times[self.indices(np.full(len(rows), self.keys[0]), rows)[1]] = 0
+            times[_places(self, selection.held_out)] = 0
         return times
 
     def frequency(self, selection: Selection) -> Fraction:
@@ -156,6 +155,13 @@ class Domain:
         if high >= self.vocab_size:
             problem = f"mapping {self.name!r} has labels up to {high}"
             raise InputError("vocab_size", self.vocab_size, problem, f"give at least {high + 1}")
+
+
+@functools.lru_cache(maxsize=8)
+def _places(domain: Domain, combinations: frozenset[Combination]) -> IntArray:
+    """Return the indices of some combinations."""
+    rows = np.array(list(combinations))
+    return domain.indices(np.full(len(rows), domain.keys[0]), rows)[1]
 
 
 @functools.lru_cache(maxsize=512)

@@ -132,7 +132,7 @@ class HeldOut:
 def read_sets(value: Any) -> tuple[HeldOut, ...]:
     """Return the sets that ``held_out`` describes: one, or several in a table by name."""
     if isinstance(value, Mapping) and not set(value) & set(DRAWN):
-        return tuple(HeldOut.read(each, str(name)) for name, each in value.items())
+        return tuple(HeldOut.read(each, str(name)) for name, each in sorted(value.items(), key=str))
     one = value if isinstance(value, HeldOut) else HeldOut.read(value)
     return (one,) if one.plain() else ()
 
