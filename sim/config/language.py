@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from sim.config.section import Count, Section, Several
 from theory import InputError
@@ -31,6 +31,12 @@ class CorpusSource(Section):
     """A marker at which a document ends; empty for none."""
     sha256: Several[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = ()
     """The files' checksums, in order, or none; a file that differs is refused."""
+
+    @model_serializer(mode="wrap")
+    def _without_the_usual(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the usual separator: older configurations have none, and keep their hashes."""
+        usual = type(self).model_fields["separator"].default
+        return {k: v for k, v in plain(self).items() if k != "separator" or v != usual}
 
     @model_validator(mode="after")
     def _a_checksum_each(self) -> CorpusSource:

@@ -278,3 +278,11 @@ def test_a_task_that_makes_no_sense_is_refused(language: Make, task: dict[str, A
     Path("empty.txt").touch()
     with pytest.raises(InputError, match=words):
         Trainer([language(**task)])
+
+
+def test_the_usual_separator_leaves_a_configuration_as_older_runs_have_it() -> None:
+    usual = CorpusSource(name="a", files=("a.txt",))
+    other = CorpusSource(name="a", files=("a.txt",), separator="###")
+    assert "separator" not in usual.model_dump(mode="json")
+    for source in (usual, other):
+        assert CorpusSource(**source.model_dump(mode="json")) == source
