@@ -124,6 +124,8 @@ class Endpoint(Shown):
         Whether a run that fitted no training set has no value; the claim's by default.
     draws : int
         How many random draws stand for seeds, if the measure is of a draw.
+    unit : str
+        A number of it as text, with {} for the number: "{} doublings", "cosine {}".
     """
 
     what: str
@@ -139,6 +141,7 @@ class Endpoint(Shown):
     settings: tuple[Setup, ...] | None = None
     learned: bool | None = None
     draws: int = 3
+    unit: str = "{}"
 
     def __post_init__(self) -> None:
         kind_of(self.measure)

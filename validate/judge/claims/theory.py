@@ -34,7 +34,7 @@ CLAIMS = (
         section="Prop. 1, eq. 5", settings=(COMPUTED,),
         endpoints=[
             Endpoint("power of the weights' scale with which the relative error of eq. 5 falls",
-                     error_order, holds=within(0.1, of=3),
+                     error_order, holds=within(0.1, of=3), unit="power {}",
                      reason="predicted 3 (tanh); a further power tilts the slope by less than 0.1"),
         ],
         shown=[

@@ -54,10 +54,10 @@ def held_out_loss_change(run: Observations, since: Literal["start", "guess"] = "
     return (reached - before) / chance_loss(run) if math.isfinite(reached) else Bound()
 
 
-def fall_lead(run: Observations) -> Value:
-    """Return log2 of the table's step over the training sums', each at a loss a tenth below ln N_Z."""
+def fall_lead(run: Observations, fast: str = "rsn_train") -> Value:
+    """Return log2 of the table's step over that of the sums, each at a loss a tenth below ln N_Z."""
     level = 0.9 * chance_loss(run)
-    return log_ratio(*(passed(run, curve(run, "loss", part)[1] <= level) for part in ("mem", "rsn_train")))
+    return log_ratio(*(passed(run, curve(run, "loss", part)[1] <= level) for part in ("mem", fast)))
 
 
 def lead(run: Observations, fast: str = "rsn_train", slow: str = "mem") -> Value:
@@ -164,6 +164,11 @@ def trend(seed: Seed, of: OfRun = learned_bias) -> float:
     """Return Spearman's correlation of γ and a measure; NaN if it is undefined for a run."""
     rates, values = _by_rate(seed, of)
     return spearman(rates, values) if np.isfinite(values).all() else math.nan
+
+
+def least_rise(seed: Seed, of: OfRun) -> float:
+    """Return the least rise of a measure from one γ of a seed to the next; below 0 if it falls anywhere."""
+    return float(np.diff(_by_rate(seed, of)[1]).min())
 
 
 def crossover(seed: Seed) -> Value:

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
-from theory.edge.arrays import FloatArray
+from theory.edge.arrays import FloatArray, IntArray
 from validate.judge.measures.agreement import measures, pearson, r_squared
 from validate.judge.measures.geometry import (
     When,
@@ -102,22 +102,47 @@ def skill(
     return float(np.min([avoided(predicted, guess, observed) for guess in guesses]))
 
 
+def exchanged_excess(run: Observations, pairs: str, n: int = 200) -> float:
+    """Return Pearson of P^s − u and the early cosines, less its mean with P^s exchanged among anchors.
+
+    Each of ``n`` permutations gives every reasoning anchor another one's distribution. ``pairs`` are those
+    "within the reasoning anchors", or the "reasoning with memory anchors".
+    """
+    reasoning, memory = run.task.reasoning_anchors, run.task.memory_anchors
+    n_reasoning, epoch = len(reasoning), early_epoch(run)
+    both = (*reasoning, *memory)
+    predicted, observed = from_uniform(run, both, epoch), run.cosines(both, epoch)
+    within = pairs == "within the reasoning anchors"
+    seen = (
+        off_diagonal(observed[:n_reasoning, :n_reasoning]) if within else observed[:n_reasoning, n_reasoning:]
+    )
+
+    def agreement(order: IntArray) -> float:
+        block = predicted[order]
+        guess = off_diagonal(block[:, order]) if within else block[:, n_reasoning:]
+        return pearson(guess.ravel(), seen.ravel())
+
+    rng = np.random.default_rng(0)
+    exchanged = [agreement(rng.permutation(n_reasoning)) for _ in range(n)]
+    return agreement(np.arange(n_reasoning)) - float(np.mean(exchanged))
+
+
 # --- eq. 14 ---------------------------------------------------------------------------------------------
 
 
-def lowest_row_correlation(run: Observations) -> float:
+def lowest_row_correlation(run: Observations, when: When = early_epoch) -> float:
     """Return the lowest over reasoning anchors of Pearson of eq. 14's row, the diagonal left out."""
-    tokens, epoch = run.task.reasoning_anchors, early_epoch(run)
+    tokens, epoch = run.task.reasoning_anchors, when(run)
     n = len(tokens)
     off = ~np.eye(n, dtype=bool)
     rows = [m[off].reshape(n, n - 1) for m in (from_eq14(run, tokens, epoch), run.cosines(tokens, epoch))]
     return float(measures(*rows)["pearson"].min())
 
 
-def near_error(run: Observations) -> float:
+def near_error(run: Observations, when: When = early_epoch) -> float:
     """Return eq. 14's RMS error over reasoning anchors at most half the greatest distance apart."""
     apart = distances(run.task.reasoning_anchors)
-    p, o = _both(run, from_eq14, "reasoning anchors", early_epoch)
+    p, o = _both(run, from_eq14, "reasoning anchors", when)
     return float(np.sqrt(np.mean((p - o)[apart <= apart.max() / 2] ** 2)))
 
 
