@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from validate.judge.claims.rows import ROWS
-from validate.judge.result import Finding, confidence
+from validate.judge.result import Finding, Outcome, confidence
 from validate.judge.settings import BY_LABEL, LEVEL, SETTINGS
 from validate.judge.stats import UNDEFINED
 
@@ -43,12 +43,12 @@ _INTERVAL = (
 def answer_rows(claims: Sequence[Finding]) -> list[list[str]]:
     """Return the twelve rows: claim, statement, number, setting, verdict, and in how many main settings.
 
-    The number is the primary endpoint of the row's first claim; "+" stands for further ones.
+    The number is that of ``deciding``, with its unit; "+" stands for further claims.
     """
     rows = []
     for statement, own in by_statement(claims).items():
         first, primary = own[0], own[0].primary
-        number = UNDEFINED if primary.missing else primary.found(brief=True)
+        number = UNDEFINED if primary.missing else "; but ".join(o.told for o in deciding(own))
         told = f"{first.number}{'+' * (len(own) > 1)}"
         rows.append([told, statement, number, first.setting, joint_verdict(own), _where(own)])
     return rows
@@ -72,6 +72,20 @@ def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
                 if o.state != "holds"
             ]
     return found
+
+
+def deciding(own: Sequence[Finding]) -> list[Outcome]:
+    """Return the endpoint that decides a row: the primary one if it holds, or the first that fails.
+
+    Where it holds partly these are two: the first that holds, and the first that fails or, without any, that
+    is not shown to hold.
+    """
+    outcomes = [o for claim in own for o in claim.endpoints()]
+    lacking = sorted((o for o in outcomes if o.state != "holds"), key=lambda o: o.state != "fails")
+    held = [o for o in outcomes if o.state == "holds"]
+    if joint_verdict(own) == "partly":
+        return held[:1] + lacking[:1]
+    return lacking[:1] or outcomes[:1]
 
 
 def joint_verdict(own: Sequence[Finding]) -> str:

@@ -54,8 +54,8 @@ class Outcome(Shown, Result):
 
     Attributes
     ----------
-    measure, reason : str
-        The endpoint in words, and why threshold and margin are where they are.
+    measure, reason, unit : str
+        The endpoint in words, why threshold and margin are where they are, and how its number is written.
     role : {"endpoint", "shown"}
         Endpoints are judged, the first at a setting is its primary one; the rest is shown.
     relation, threshold, margin
@@ -87,6 +87,7 @@ class Outcome(Shown, Result):
     """
 
     measure: str
+    unit: str
     role: Literal["endpoint", "shown"]
     relation: Relation | None
     threshold: float | None
@@ -127,6 +128,11 @@ class Outcome(Shown, Result):
         level = "" if brief or not ends else confidence(self.level)
         sign = f"{self.side} " * bool(self.side and not unknown)
         return sign + (estimate.brief if brief else str(estimate)) + level
+
+    @property
+    def told(self) -> str:
+        """The number with its unit, in two decimals."""
+        return self.unit.format(self.found(brief=True))
 
     def measured(self, brief: bool = False) -> list[str]:
         """Return measure, threshold, estimate and number of seeds as text."""

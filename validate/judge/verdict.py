@@ -31,6 +31,8 @@ from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
 from validate.terminal.progress import track
 
+ENOUGH = 4
+"""Seeds from which on a setting's own variance counts alone: a pooled one is too small for two groups."""
 Find = Callable[[Needs], Sample]
 """Finds the runs that a side needs, or raises ``MissingRunsError``."""
 Absent = Callable[[Needs], str]
@@ -87,6 +89,8 @@ class Measured:
         """Return the means of the low and of the high ends."""
         if self.condition.endpoint.counted_from is not None:
             return [Proportion(round(sum(own)), len(own)) for own in self.ends]
+        if len(self.ends[0]) >= ENOUGH:
+            prior = NO_PRIOR
         return [Mean.of(own, self.variance(own), prior) for own in self.ends]
 
 
@@ -211,6 +215,7 @@ def outcome_of(m: Measured, prior: Prior = NO_PRIOR) -> Outcome:
     pairs = zip(c.sides, m.sides, strict=False)
     return Outcome(
         measure=c.endpoint.what,
+        unit=c.endpoint.unit,
         role=c.role,
         relation=None if asked is None else asked.relation,
         threshold=None if asked is None else asked.value,

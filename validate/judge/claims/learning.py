@@ -203,7 +203,8 @@ CLAIMS = (
             Endpoint("held-out accuracy at training accuracy 0.5, γ = 0.8 minus 0.3", matched_test_accuracy,
                      at=SMALL, minus=Other("the accuracy itself, γ = 0.3", at=LARGE),
                      holds=above(0, margin=0.05),
-                     reason="no effect; one held-out sum in twenty is not relevant", scale=SHARE, unit="{} of the sums"),
+                     reason="no effect; one held-out sum in twenty is not relevant", scale=SHARE,
+                     unit="{} of the sums"),
         ],
         shown=[
             Endpoint("least rise from γ = 0.3 to 0.8 of the test accuracy when reasoning train passes 0.5",

@@ -119,7 +119,7 @@ CLAIMS = (
         endpoints=[
             *(Endpoint("power of the embedding's scale with which the relative error of the printed "
                        f"form falls, {name}", partial(error_power, form="printed", kind=name),
-                       holds=at_least(0.9),
+                       holds=at_least(0.9), unit="power {} as printed",
                        reason="predicted 1 for a leading order; a further power tilts the slope by less "
                               "than 0.1")
               for name in ('memory', 'reasoning', 'keys')),
