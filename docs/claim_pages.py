@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from validate.judge.presentation import (
     LACKING_HEADER,
     ROW_HEADER,
     answer_rows,
-    by_statement,
     closing_lines,
     lacking_rows,
     paragraph,
@@ -25,7 +23,6 @@ from validate.judge.presentation import (
 from validate.judge.result import Finding, Outcome
 from validate.judge.settings import BY_LABEL, SETTINGS
 from validate.observe import KEPT
-from validate.observe.bounds import Bound, Value, ends
 
 PAGES = Path(__file__).resolve().parent / "claims"
 JUDGED = PAGES / "claims.json"
@@ -80,18 +77,10 @@ def answer(claims: Sequence[Finding]) -> str:
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
-    number, *where = ROW_HEADER[2:5]
-    head = ["claim", ROW_HEADER[1], "γ 0.8", "γ 0.3", number, *where, "holds in"]
+    head = ["claim", *ROW_HEADER[1:5], "holds in"]
     rows = [
-        [
-            ", ".join(map(str, row.claims)),
-            f"{statement} ({row.number})",
-            *both,
-            value,
-            BY_LABEL[at].name,
-            *rest,
-        ]
-        for row, ((_, statement, value, at, *rest), both) in zip(ROWS, answers(claims), strict=True)
+        [", ".join(map(str, row.claims)), f"{statement} ({row.number})", value, BY_LABEL[at].name, *rest]
+        for row, (_, statement, value, at, *rest) in zip(ROWS, answer_rows(claims), strict=True)
     ]
     return (
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
@@ -99,23 +88,6 @@ def answer(claims: Sequence[Finding]) -> str:
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )
-
-
-def answers(claims: Sequence[Finding]) -> list[tuple[list[str], list[str]]]:
-    """Return the twelve rows, each with the means at γ = 0.8 and 0.3 of the contrast that its number is."""
-    found = []
-    for own, shown in zip(by_statement(claims).values(), answer_rows(claims), strict=True):
-        primary = own[0].primary
-        both = [mean_of(side.values) for side in primary.sides]
-        found.append((shown, both if primary.init_rates == "0.8 − 0.3" else ["", ""]))
-    return found
-
-
-def mean_of(values: Sequence[Value]) -> str:
-    """Return the mean over seeds; of values that lie between two ends, the mean of the low ends."""
-    lows = [ends(value)[0] for value in values]
-    bound = "≥ " * any(isinstance(value, Bound) for value in values)
-    return f"{bound}{sum(lows) / len(lows):z.2f}" if lows and all(map(math.isfinite, lows)) else "–"
 
 
 def verdict_table(claims: Sequence[Finding]) -> str:

@@ -6,24 +6,24 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from claim_pages import answers, judge
+from claim_pages import judge
 from claim_pages import table as as_markdown
 from command_line import without_arguments
 
 from validate import Finding
+from validate.judge.presentation import answer_rows
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
 
 
 def table(claims: Sequence[Finding]) -> str:
-    """Return the twelve rows as a Markdown table, with what a number contrasts beside it."""
-    head = ["", "statement", "γ 0.8", "γ 0.3", "number [interval]", "holds in"]
+    """Return the twelve rows as a Markdown table, each with its number in the prose."""
     rows = [
-        [SIGNS[verdict], statement, *both, value, where]
-        for (_, statement, value, _, verdict, where), both in answers(claims)
+        [SIGNS[verdict], str(number), statement, value, where]
+        for number, (_, statement, value, _, verdict, where) in enumerate(answer_rows(claims), 1)
     ]
-    return as_markdown([head, *rows])
+    return as_markdown([["", "row", "statement", "number [interval]", "holds in"], *rows])
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ _MEANINGS = {
     **dict.fromkeys(("≥", "≤", "≈"), "a bound: some run was too short, or evaluated too seldom."),
 }
 _INTERVAL = (
-    "mean [95 %]: over seeds, t with variances pooled over settings (empirical Bayes); shares of seeds: "
-    "exact binomial. Seeds that fall into two groups make a t-interval too short: --json has each seed."
+    "mean [95 %]: over seeds, t, below four seeds with variances pooled over settings (empirical Bayes); "
+    "shares of seeds: exact binomial. Seeds that fall into two groups make a t-interval too short: --json has each seed."
 )
 
 
