@@ -33,7 +33,8 @@ _MEANINGS = {
 }
 _INTERVAL = (
     "mean [95 %]: over seeds, t, below four seeds with variances pooled over settings (empirical Bayes); "
-    "shares of seeds: exact binomial. Seeds that fall into two groups make a t-interval too short: --json has each seed."
+    "shares of seeds: exact binomial. Seeds that fall into two groups make a t-interval too short: --json "
+    "has each seed."
 )
 
 

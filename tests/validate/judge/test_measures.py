@@ -213,6 +213,31 @@ def test_a_measure_of_a_run_is_what_its_name_says(name):
     assert ends(function(RUN, **arguments)) == pytest.approx((expected(),) * 2, rel=1e-9, abs=1e-12)
 
 
+def test_a_prediction_is_compared_with_the_labels_of_other_anchors():
+    """The same 200 permutations, each predicted anew from the exchanged distributions."""
+    rng, n, both = np.random.default_rng(0), len(SUMS), [*SUMS, *MEMORY]
+    rows = np.array([label_distribution(TASK, s, held_out=True) - 1 / TASK.vocab_size for s in both])
+    seen = RUN.cosines(both, EPOCHS[EARLY])
+    pairs = {
+        "within the reasoning anchors": [(i, j) for i in range(n) for j in range(i)],
+        "reasoning with memory anchors": [(i, j) for i in range(n) for j in range(n, len(both))],
+    }
+    exchanges = [rng.permutation(n) for _ in range(200)]
+    for name, chosen in pairs.items():
+        observed, found = [seen[i, j] for i, j in chosen], []
+        for order in [np.arange(n), *exchanges]:
+            guess = cosine_matrix(np.vstack([rows[:n][order], rows[n:]]))
+            found.append(pearsonr([guess[i, j] for i, j in chosen], observed).statistic)
+        excess = measure("exchanged_excess")(RUN, pairs=name)
+        assert excess == pytest.approx(found[0] - np.mean(found[1:]), abs=1e-9)
+
+
+def test_a_trend_that_falls_anywhere_has_a_negative_least_rise():
+    seed = {("", rate): random_run(rate) for rate in (0.8, 0.3, 0.5)}
+    values = {0.3: 1.0, 0.5: 3.0, 0.8: 2.5}
+    assert learning.least_rise(seed, of=lambda run: values[run.config.init_rate]) == -0.5
+
+
 def test_neighbouring_values_of_a_rise_are_a_step_apart():
     rows = np.tile(np.arange(9.0), (len(EPOCHS), 7, 1))
     rows[EARLY, -1, :2] = 1.0, 0.0

@@ -307,6 +307,33 @@ def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_no
     assert pooled[0] / plain[0] > 1 > pooled[2] / plain[2]  # The small variance grows, the large one shrinks.
 
 
+def test_from_four_seeds_on_a_settings_own_variance_counts_alone():
+    """Three settings of four seeds would share a prior; each has Student's interval over its own seeds."""
+    four = {setup: [1 - s, 1 - s, 1 + s, 1 + s] for setup, s in SPREADS.items()}
+    plain = [2 * stats.t.ppf(0.975, 3) * s * math.sqrt(4 / 3) / 2 for s in SPREADS.values()]
+    assert widths(over(four)) == pytest.approx(plain)
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "numbers"),
+    [
+        ([(ABOVE, "first {}"), (ABOVE, "second {}")], ["first 1.00 [0.75, 1.25]"]),
+        ([(WIDE, "first {}"), (BELOW, "second {}")], ["second -1.00 [-1.25, -0.75]"]),
+        (
+            [(WIDE, "first {}"), (BELOW, "second {}"), (ABOVE, "{} third")],
+            ["1.00 [0.75, 1.25] third", "second -1.00"],
+        ),
+        ([(WIDE, "first {}"), (ABOVE, "{} last")], ["1.00 [0.75, 1.25] last", "first 0.10"]),
+    ],
+)
+def test_a_row_shows_the_endpoints_that_decide_it_with_their_units(endpoints, numbers):
+    """The primary one if all hold, the first that fails, or one that holds and the first that is lacking."""
+    finding = judged(*(endpoint(values, unit=unit) for values, unit in endpoints))
+    told = [o.told for o in presentation.deciding([finding])]
+    assert len(told) == len(numbers)
+    assert all(one.startswith(wanted) for one, wanted in zip(told, numbers, strict=True))
+
+
 def two_endpoints(first, second, measure=value):
     """Judge two endpoints of one claim at three settings, each with one measure and γ, in given words."""
     runs = {setup: stored(own) for setup, own in THREE.items()}
