@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sim.data.language import make_language_task as make_language_task
     from sim.data.prontoqa import ProntoQuestion as ProntoQuestion
     from sim.data.prontoqa import prontoqa_questions as prontoqa_questions
-    from sim.data.prontoqa import read_prontoqa as read_prontoqa
     from sim.data.prontoqa import toy_facts as toy_facts
     from sim.data.text import read_documents as read_documents
     from sim.fast.matmul import RouteReport as RouteReport
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from sim.models.base import model_of as model_of
     from sim.models.base import register_model as register_model
     from sim.models.initial import build as build
-    from sim.models.initial import initial_std as initial_std
     from sim.modules.advise import Advice as Advice
     from sim.modules.advise import advise as advise
     from sim.modules.initialise import InitReport as InitReport
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     from sim.runs.run import find_runs as find_runs
     from sim.training.cost import Cost as Cost
     from sim.training.cost import estimate as estimate
-    from sim.training.cost import seconds_per_epoch as seconds_per_epoch
     from sim.training.execution import Execution as Execution
     from sim.training.execution import default_workers as default_workers
     from sim.training.launch import train as train

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from validate.compare.ranking import rung_distances as rung_distances
     from validate.compare.rows import Row as Row
     from validate.compare.rows import compare_runs as compare_runs
-    from validate.compare.rows import fitted_widths as fitted_widths
     from validate.compare.rows import predicted_cosines as predicted_cosines
     from validate.corpus.checkpoint import read_embedding as read_embedding
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison

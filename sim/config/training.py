@@ -158,8 +158,11 @@ def register_optimizer(optimizer: type[Optimiser]) -> type[Optimiser]:
     Raises
     ------
     InputError
-        If its field ``optimizer`` has no default name of its own, or another class has that name.
+        If it is no such subclass, or another class has the default name of its field ``optimizer``.
     """
+    if not (isinstance(optimizer, type) and issubclass(optimizer, TrainingConfig)):
+        problem, remedy = "not a subclass of TrainingConfig", "derive one from TrainingConfig"
+        raise InputError("optimizer", optimizer, problem, remedy)
     name = optimizer.model_fields["optimizer"].default
     other = OPTIMIZERS.get(name, optimizer)
     if (other.__module__, other.__qualname__) != (optimizer.__module__, optimizer.__qualname__):

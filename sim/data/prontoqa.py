@@ -8,22 +8,16 @@ and a concept elsewhere that has the queried property with the other sign.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from sim.data.text import PRONTOQA as KEYS
-from sim.data.text import lines_of
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.edge.checked import Between, Size, checked
-from theory.edge.reading import as_path
 
 CONCEPTS = tuple(
     f"{stem}pus"
@@ -61,7 +55,6 @@ _LONGER = 0.86
 class ProntoQuestion:
     """A question with its answer, "True" or "False"."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
     question: str
     """Premises."""
     query: str
@@ -148,25 +141,6 @@ def _rule(rng: np.random.Generator, concept: str, of: str, negated: bool = False
 
 def _article(concept: str) -> str:
     return f"{'an' if concept[0] in 'aeiou' else 'a'} {concept}"
-
-
-@checked
-def read_prontoqa(path: str | Path) -> list[ProntoQuestion]:
-    """Return the questions of a JSON Lines file with the keys of ``ProntoQuestion``."""
-    file, known, questions = as_path("path", path), TypeAdapter(ProntoQuestion), list[ProntoQuestion]()
-    for number, line in lines_of(file):
-        try:
-            if line.strip():
-                questions.append(known.validate_json(line))
-        except ValidationError:
-            problem = f"line {number} is not a question with {', '.join(KEYS)} and hops"
-            raise InputError("file", str(file), problem, "correct that line") from None
-    return questions
-
-
-def as_json_line(question: ProntoQuestion) -> str:
-    """Return a question as a line of a file for ``read_prontoqa``."""
-    return json.dumps(asdict(question)) + "\n"
 
 
 _PEOPLE = 400

@@ -164,12 +164,14 @@ def register_model(
     Raises
     ------
     InputError
-        If the kind has no default name, or another section has it already.
+        If an argument is of another type, the kind has no default name, or another section has it already.
     """
     for argument, given, base in (("section", section, ModelSection), ("model", model, Model)):
         if not (isinstance(given, type) and issubclass(given, base)):
             problem, remedy = f"not a subclass of {base.__name__}", f"derive one from {base.__name__}"
             raise InputError(argument, given, problem, remedy)
+    if gradients is not None and not callable(gradients):
+        raise InputError("gradients", gradients, "not a function", "leave it out, or give a function")
     _REGISTERED[register_kind(section)] = model, gradients
 
 

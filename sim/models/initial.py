@@ -14,30 +14,11 @@ from sim.models.layers import Parameters
 from sim.seeds import torch_stream
 from theory import InputError, label_table, token_ratios
 from theory.edge.checked import Size, checked
-from theory.edge.errors import unknown_key
 
 
 def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:
     """Return every tensor of a member's model, by name."""
     return model_of(member.model).specs(vocab_size, member.task.length)
-
-
-@checked
-def initial_std(member: MemberConfig, name: str, vocab_size: Size) -> float:
-    """Return the standard deviation of a tensor's initial draw: usually d_in^-γ; 0 if it is constant.
-
-    Parameters
-    ----------
-    member : MemberConfig
-    name : str
-        A tensor of its model, as in snapshots: "W_emb", "0.W_Q".
-    vocab_size : int
-        d.
-    """
-    specs = tensor_specs(member, vocab_size)
-    if name not in specs:
-        raise unknown_key("name", name, specs)
-    return _std(member, name, specs[name])
 
 
 @checked
@@ -69,8 +50,8 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     }
 
 
-def _std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
-    """Return the standard deviation at the tensor's own γ, else its name's in all layers, else the run's."""
+def initial_std(member: MemberConfig, name: str, spec: TensorSpec) -> float:
+    """Return a tensor's initial standard deviation, at its own γ, else its name's, else the run's."""
     if spec.fan_in is None:
         return spec.half_width / math.sqrt(3)
     rates = member.model.tensor_init_rates
@@ -84,9 +65,9 @@ def _draw(member: MemberConfig, name: str, spec: TensorSpec) -> Tensor:
         drawn = torch.rand(spec.shape, generator=generator, dtype=torch.float64)
         return spec.start + spec.half_width * (2 * drawn - 1)
     if name == member.model.embedding and (start := member.model.initial_embedding) != "random":
-        predicted = _predicted_embedding(member, _std(member, name, spec), spec.shape)
+        predicted = _predicted_embedding(member, initial_std(member, name, spec), spec.shape)
         return _exchanged(member, predicted) if start == "shuffled-distributions" else predicted
-    return _std(member, name, spec) * torch.randn(spec.shape, generator=generator, dtype=torch.float64)
+    return initial_std(member, name, spec) * torch.randn(spec.shape, generator=generator, dtype=torch.float64)
 
 
 def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...]) -> Tensor:

@@ -173,7 +173,7 @@ def module_of(config: Any) -> nn.Module:
     return model
 
 
-def import_module(name: str) -> nn.Module:
+def named_module(name: str) -> nn.Module:
     """Return a module by import name, ``package.part:name``; call a class or function on the meta device."""
     package, _, attribute = name.partition(":")
     remedy = "name a module, or a class or function that makes one without arguments, such as mine:Model"

@@ -70,7 +70,7 @@ def cost_of_runs(runs: Sequence[Remaining], execution: Execution) -> Cost:
     for member, epochs in runs:
         key = member.model_dump_json(include=_COSTS)
         if key not in timed:
-            timed[key] = seconds_per_epoch(member, kernels=execution.kernels)
+            timed[key] = _seconds_per_epoch(member, execution.kernels)
         # Each run goes to the process that is free first, as in the pool.
         loads[loads.index(min(loads))] += timed[key] * epochs
     return Cost(max(loads), peak_memory_mib(), len(loads))
@@ -101,8 +101,7 @@ def _cost_on_device(runs: Sequence[Remaining], device: str) -> Cost:
     return Cost(seconds, torch.cuda.max_memory_reserved(device) / 2**20, 1)
 
 
-@checked
-def seconds_per_epoch(member: MemberConfig, steps: Size = 30, kernels: Kernels = "auto") -> float:
+def _seconds_per_epoch(member: MemberConfig, kernels: Kernels, steps: int = 30) -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
     with one_thread("cpu"):
         trainer = Trainer([member])

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 import sim
-from sim.data.prontoqa import as_json_line
+from sim.architectures.emb_mlp import EmbMLP
+from sim.fast.layers import emb_mlp
 from tests.fuzz import command_lines
 
 TINY: dict[str, Any] = {
@@ -21,7 +22,7 @@ MEMBER = CONFIG.members()[0]
 MODEL = sim.TransformerConfig(d_m=4, d_f=4, d_k=2, n_layers=1)
 DEEP = sim.make_run_config(TINY | {"model": MODEL.model_dump()}).members()[0]
 CONFIGURATIONS = (
-    *(sim.DataConfig(), sim.TrainingConfig(), CONFIG, MEMBER),
+    *(sim.DataConfig(), sim.AdamW(), sim.SGD(), CONFIG, MEMBER),
     *(sim.EmbMLPConfig(), sim.OneLayerConfig(), sim.TransformerConfig(), sim.GPT2Config()),
 )
 
@@ -36,16 +37,15 @@ RESULTS = frozenset(
 
 
 @functools.cache
-def files() -> tuple[Path, Path, Path]:
-    """Return a finished run's folder, a text and a file of questions."""
+def files() -> tuple[Path, Path]:
+    """Return a finished run's folder and a text."""
     folder = Path(tempfile.mkdtemp(prefix="anchorflow-fuzz-"))
     (folder / "notes.txt").write_text("one\n\ntwo\n")
-    (folder / "questions.jsonl").write_text(as_json_line(sim.prontoqa_questions(1)[0]))
-    return sim.train(CONFIG, folder / "runs")[0].path, folder / "notes.txt", folder / "questions.jsonl"
+    return sim.train(CONFIG, folder / "runs")[0].path, folder / "notes.txt"
 
 
 def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    run, text, questions = files()
+    run, text = files()
     corpora = (sim.CorpusSource(name="notes", files=(str(text),), documents="line"),)
     values: dict[str, Any] = {
         **{"members": [MEMBER], "member": MEMBER, "config": CONFIG, "vocab_size": 30, "data": TINY},
@@ -67,13 +67,12 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
             for whole in CONFIGURATIONS
         },
         "LanguageTask": {"vocab_size": 4},
-        "register_model": {"section": sim.EmbMLPConfig, "model": type(sim.model_of(MEMBER.model))},
+        "register_model": {"section": sim.EmbMLPConfig, "model": EmbMLP, "gradients": emb_mlp},
+        "register_optimizer": {"optimizer": sim.SGD},
         "advise": {"model": torch.nn.Linear(3, 2)},
         "label_logits": {"parameters": sim.build([MEMBER], 30), "model": MEMBER.model},
-        "initial_std": {"name": "W1"},
         "load_preset": {"name": "cpu"},
         "read_documents": {"path": text},
-        "read_prontoqa": {"path": questions},
         "Run.open": {"path": run},
         "find_runs": {"paths": [run]},
         "build_corpus": {"documents": ["a b", "b c"], "vocabulary": 2, "context": 2, "tokenizer": None},

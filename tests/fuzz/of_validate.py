@@ -16,8 +16,20 @@ from tests.validate.conftest import tiny_config
 RESULTS = frozenset(
     [
         *("Answer", "Audit", "Claim", "Condition", "CorpusPrediction", "EmbeddingComparison"),
-        *("EmbeddingSeries", "Escape", "Estimate", "Finding", "GivenRuns", "Observations", "Outcome"),
-        *("PaperFigure", "Prediction", "Report", "Row", "RungDistance", "Setting", "Study"),
+        *("EmbeddingSeries", "Endpoint", "Escape", "Estimate", "Finding", "GivenRuns", "Observations"),
+        *(
+            "Other",
+            "Outcome",
+            "PaperFigure",
+            "Prediction",
+            "Predictor",
+            "Report",
+            "Row",
+            "RungDistance",
+            "Setting",
+            "Study",
+        ),
+        "register_predictor",  # Which takes a name once.
     ]
 )
 """What functions return, or what the package's own tables are made of."""

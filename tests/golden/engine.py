@@ -9,6 +9,7 @@ import torch
 
 import sim
 from sim import RunConfig, Trainer, build, make_run_config
+from sim.models.initial import initial_std, tensor_specs
 from tests.sim.conftest import SMALL_TASK
 from tests.toy_text import toy_documents
 
@@ -92,7 +93,7 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield "label logits", sim.label_logits(weights, tokens, first.model)
     cache = sim.forward_cache(weights, tokens, first.model)  # type: ignore[arg-type]
     yield "forward cache", {name: value.clamp(min=-9) for name, value in cache.items()}
-    yield "initial scales", [sim.initial_std(first, name, 48) for name in weights]
+    yield "initial scales", [initial_std(first, n, s) for n, s in tensor_specs(first, 48).items()]
     with tempfile.TemporaryDirectory() as folder:
         yield from language(Path(folder))
     learned = sim.train_associations([[1, 2, 3, 1], [0, 2, 1, 2]], 4, steps=5, rate=0.5)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sim import build, initial_std
+from sim import build
+from sim.models.initial import initial_std, tensor_specs
 from tests.sim.conftest import SMALL_TASK, small_member
 
 D_M, D_F, D_K, HEADS, VOCAB, LENGTH = 90, 110, 35, 2, 130, 60
@@ -68,6 +69,7 @@ def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float,
     task = TEXT if model["kind"] == "gpt2" else TASK
     config = small_member(init_rates=[rate], task=task, model=model | {"embedding_fan_in": convention})
     expected, found = expected_tensors(model), build([config], VOCAB)
+    specs = tensor_specs(config, VOCAB)
     assert set(found) == set(expected)
     rates = model.get("tensor_init_rates", {})
     for name, tensor in found.items():
@@ -76,7 +78,7 @@ def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float,
         assert tensor.shape == (1, *shape)
         if not fan_in:
             assert (tensor == float(kind == "w")).all()
-            assert initial_std(config, name, VOCAB) == 0
+            assert initial_std(config, name, specs[name]) == 0
             continue
         if name in ("W_E", "W_emb", "W_pos") and convention == "d_vob":
             fan_in = shape[0]
@@ -85,7 +87,7 @@ def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float,
             std /= math.sqrt(2 * model["n_layers"])
         if model.get("own_scales"):
             std = OWN_SCALES.get(kind, std)
-        assert initial_std(config, name, VOCAB) == pytest.approx(std, rel=1e-12)
+        assert initial_std(config, name, specs[name]) == pytest.approx(std, rel=1e-12)
         assert abs(float(tensor.double().std()) - std) < 5 * std / math.sqrt(2 * tensor.numel())
         assert abs(float(tensor.double().mean())) < 5 * std / math.sqrt(tensor.numel())
 
@@ -96,12 +98,12 @@ def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(rate: flo
     """Within 6 standard errors of the standard deviation, 0.45 std/√n for a uniform, and of the mean."""
     model = {"kind": "transformer", "d_m": 400, "d_f": 1000, "d_k": 300, "n_layers": 1}
     config = small_member(init_rates=[rate], model=model | {"biases": True, "bias_scale": 0.5}, task=TASK)
-    found = build([config], VOCAB)
+    found, specs = build([config], VOCAB), tensor_specs(config, VOCAB)
     fan_in = dict.fromkeys(("0.b_Q", "0.b_K", "0.b_V", "0.b_in", "b_U"), 400)
     for name, d_in in (fan_in | {"0.b_O": 300, "0.b_out": 1000}).items():
         bias, bound = found[name].double(), 0.5 / math.sqrt(d_in)
         std, n = bound / math.sqrt(3), bias.numel()
-        assert initial_std(config, name, VOCAB) == pytest.approx(std, rel=1e-12)
+        assert initial_std(config, name, specs[name]) == pytest.approx(std, rel=1e-12)
         assert 0.9 * bound < float(bias.abs().max()) <= bound
         assert abs(float(bias.std()) - std) < 6 * 0.45 * std / math.sqrt(n)
         assert abs(float(bias.mean())) < 6 * std / math.sqrt(n)

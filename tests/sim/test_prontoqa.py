@@ -1,19 +1,11 @@
 """Our PrOntoQA: every question is solvable and solved, by a solver that reads the sentences alone."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pytest
-
-from sim import prontoqa_questions, read_prontoqa
-from sim.data.prontoqa import ProntoQuestion, as_json_line
-from theory import InputError
+from sim import prontoqa_questions
+from sim.data.prontoqa import ProntoQuestion
 
 OURS = prontoqa_questions(1000, seed=1)
 
@@ -95,17 +87,3 @@ def test_hops_and_distractors() -> None:
         assert sorted(no for _, what, _, no in said if what == adjective) == [False, True]
         assert sum(not subject.endswith("pus") for subject, *_ in said) == 2
     assert {q.hops for q in prontoqa_questions(6, hops=[2, 4])} == {2, 4}
-
-
-def test_a_file_is_read_back(tmp_path: Path) -> None:
-    file = tmp_path / "questions.jsonl"
-    file.write_text("\n".join(map(as_json_line, OURS[:5])))  # With empty lines between them.
-    assert read_prontoqa(file) == OURS[:5]
-    hops: Any = [np.int64(2)]
-    file.write_text(as_json_line(prontoqa_questions(1, hops=hops)[0]))
-    assert read_prontoqa(file)[0].hops == 2
-    changes: list[dict[str, Any]] = [{"question": None}, {"chain_of_thought": "one text"}, {"more": "x"}]
-    for change in (*changes, {"hops": "2"}, {"hops": True}):
-        file.write_text(as_json_line(OURS[0]) + json.dumps(asdict(OURS[0]) | change))
-        with pytest.raises(InputError, match="line 2 is not a question with question, query"):
-            read_prontoqa(file)

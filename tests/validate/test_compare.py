@@ -22,6 +22,7 @@ from validate.compare.ranking import (
     rung_distances,
 )
 from validate.judge.measures.agreement import measures
+from validate.judge.measures.prediction import widths_by_others
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, marginal_cosines, uniform_cosines
@@ -180,9 +181,10 @@ def _frozen_errors(run):
 
 def test_widths_are_fitted_on_the_other_seeds(small):
     tokens = small.task.reasoning_anchors
-    first, second = compare.fitted_widths(small.runs, 6, tokens)
-    assert compare.fitted_widths([small.runs[1]], 6, tokens) == [first]
-    assert compare.fitted_widths([small.runs[0]], 6, tokens) == [second]
+    observed = [run.cosines(tokens, 6) for run in small.runs]
+    first, second = widths_by_others(small.task, tokens, observed)
+    assert widths_by_others(small.task, tokens, observed[1:]) == [first]
+    assert widths_by_others(small.task, tokens, observed[:1]) == [second]
 
 
 def test_time_is_the_sum_of_learning_rates(runs):

@@ -36,7 +36,7 @@ def run(options: Options) -> int:
         raise InputError("command", "anchorflow advise", "needs CONFIG or --module", remedy)
     if options.config is not None and options.module is not None:
         raise InputError("module", options.module, "a second model beside CONFIG", "give one of the two")
-    from sim.modules.advise import advise, import_module
+    from sim.modules.advise import advise, named_module
 
     if options.module is None:
         advice = advise(options.config, options.rate)
@@ -44,7 +44,7 @@ def run(options: Options) -> int:
         # As with `python -m`: modules in the current folder are found.
         sys.path.insert(0, str(Path.cwd()))
         package, _, name = options.module.partition(":")
-        module = import_module(options.module)
+        module = named_module(options.module)
         # A module is itself the model; a class or function makes one.
         made = name if getattr(sys.modules[package], name) is module else f"{name}()"
         advice = advise(module, options.rate, code=f"from {package} import {name}\n\nmodel = {made}")

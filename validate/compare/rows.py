@@ -19,7 +19,7 @@ from theory.edge.checked import check_tokens, checked
 from theory.edge.display import html_table
 from validate.compare.answer import Answer, answers
 from validate.judge.measures.agreement import MEASURES, measures
-from validate.judge.measures.prediction import fitted_by_others, widths_by_others
+from validate.judge.measures.prediction import fitted_by_others
 from validate.judge.stats import Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe.groups import Setting, as_settings
@@ -111,13 +111,6 @@ def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dic
     """Return each predictor's matrices, one per seed; predictors without a prediction are left out."""
     found = _of_one_task(runs, tokens)
     return _predicted(found, [epoch] * len(found), tokens)
-
-
-@checked
-def fitted_widths(runs: Sequence[Source], epoch: int, tokens: Tokens) -> list[float]:
-    """Return eq. 14's best width for each run, fitted on the *other* runs where there are any."""
-    found = _of_one_task(runs, tokens)
-    return widths_by_others(found[0].task, tokens, [run.cosines(tokens, epoch) for run in found])
 
 
 def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:

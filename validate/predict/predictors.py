@@ -24,6 +24,7 @@ from theory import (
     token_ratio,
 )
 from theory.edge.arrays import FloatArray
+from theory.edge.checked import checked
 from validate.observe import NotObservedError, Observations
 from validate.observe.observations import places
 from validate.observe.times import time_at
@@ -217,6 +218,7 @@ PREDICTORS = [
 _FITTED = ("eq. 14; each run's width is fitted on the other seeds (on itself if alone)", 7)
 
 
+@checked
 def register_predictor(predictor: Predictor) -> None:
     """Add a prediction of the anchors' cosines to every comparison, report and figure.
 
