@@ -114,6 +114,8 @@ def test_conditions_on_anchors_alone_are_whole_combinations_for_the_whole_theory
     ("held_out", "message"),
     [
         ("a1 <", "not an expression"),
+        ("a1 == 1 else 5 if key", "not an expression"),
+        ("a1 + a2", "a number where a condition belongs"),
         ("a3 == 1", "unknown name a3: a sequence has 2 anchors"),
         ("place == 1", "unknown name 'place'"),
         ("key > 99", "holds nothing out"),

@@ -168,7 +168,7 @@ def positions_left(sets: tuple[HeldOut, ...], domain: Domain, n_positions: int) 
 @functools.lru_cache(maxsize=64)
 def _condition(text: str) -> Any:
     # A condition is true or false; the grammar's values are numbers.
-    return parse(f"1 if {text} else 0", {})
+    return parse(f"1 if ({text}) else 0", {})
 
 
 @functools.lru_cache(maxsize=16)
