@@ -1,5 +1,6 @@
 """Sphinx configuration; warnings are errors in `make docs`."""
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -92,10 +93,21 @@ def unlink_words(app: Sphinx, doctree: nodes.document) -> None:
             reference.replace_self(reference.children)
 
 
-def keep_colons(app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]) -> None:
-    """Keep Napoleon from taking what stands before a colon in a property's first line for its type."""
+def for_napoleon(app: Sphinx, what: str, name: str, of: object, options: object, lines: list[str]) -> None:
+    """Keep Napoleon from taking what is not a type for one.
+
+    It takes what stands before a colon in a property's first line, and of attributes with one description
+    ("small, control : Setting") all names but the last.
+    """
     if what in ("attribute", "property") and lines:
         lines[0] = f": {lines[0]}"
+    if what == "class" and "Attributes" in lines:
+        before, found = lines[: lines.index("Attributes")], list[str]()
+        for block in re.split(r"\n(?=\S)", "\n".join(lines[len(before) :])):
+            names, colon, rest = block.partition(" : ")
+            is_list = colon and re.fullmatch(r"\w+(, \w+)+", names)
+            found += [f"{each} : {rest}" for each in names.split(", ")] if is_list else [block]
+        lines[:] = [*before, *"\n".join(found).split("\n")]
 
 
 def write_derivations(app: Sphinx) -> None:
@@ -134,6 +146,6 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", write_derivations)
     app.connect("builder-inited", write_equations)
     app.connect("builder-inited", write_claims_and_notebooks)
-    app.connect("autodoc-process-docstring", keep_colons, priority=400)  # Napoleon has 500.
+    app.connect("autodoc-process-docstring", for_napoleon, priority=400)  # Napoleon has 500.
     app.connect("doctree-read", unlink_words)
     app.connect("build-finished", add_kept_runs)

@@ -107,7 +107,7 @@ def read_description(file: Path | str) -> dict[str, Any]:
     if path.suffix == ".json":
         return _description_of_run(path)
     if path.suffix == ".py":
-        remedy = "name its rule in a task file, and import it with --import (docs/howto/rule.md)"
+        remedy = "write its task with Task.to_toml(), as docs/howto/rule.md shows, and give that file"
         raise InputError("file", str(path), "Python, not a task file", remedy)
     data = load_toml(path)
     task, config = ([key for key in data if key in known] for known in (TASK_KEYS, (*CONFIG_KEYS, "preset")))

@@ -181,7 +181,10 @@ FILES = {
     "json.toml": (b'\n{"keys": "1..2"}', "looks like JSON"),
     "pdf.toml": (b"%PDF-1.4", "a PDF, not text"),
     "word.toml": (b"PK\x03\x04", "an office document, not text"),
-    "rule.py": (b"def rule(key, anchors): ...", "Python, not a task file; name its rule in a task file"),
+    "rule.py": (
+        b"def rule(key, anchors): ...",
+        "Python, not a task file; write its task with Task.to_toml()",
+    ),
     "rule.toml": (
         b'keys="1..2"\nn_anchors=1\nlength=2\nvocab_size=9\n[[mappings]]\nanchors="3..4"\nrule="lookpu"',
         "did you mean 'lookup'?",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, say
+from validate.terminal.tables import print_json, say, tell
 
 
 class Options(CommandOptions):
@@ -29,6 +29,9 @@ class Options(CommandOptions):
     """The folder that receives the figures."""
     format: tuple[Literal["png", "pdf", "svg"], ...] = ("png",)
     """File formats; each figure is written in all of them."""
+
+    captions: bool = False
+    """Also write each figure's caption beside it, as text."""
 
 
 def run(options: Options) -> int:
@@ -54,11 +57,12 @@ def run(options: Options) -> int:
             continue
         for refusal in missing:
             say(f"Fig. {figure.number} drawn in part: {refusal}")
-        files = [str(file) for file in sheet.write(options.out, options.format)]
+        files = [str(file) for file in sheet.write(options.out, options.format, captions=options.captions)]
         about = {"caption": sheet.caption, "note": sheet.note, "files": files, "numbers": sheet.summary()}
         drawn.append({"figure": figure.number, "title": figure.title} | about)
         if not options.as_json:
             print(f"Fig. {figure.number}: {', '.join(files)}")
+            tell(f"  {sheet.caption}", indent="  ")
     if not drawn:
         raise InputError("figures", list(numbers), "none can be drawn", "see why above")
     if options.as_json:

@@ -148,15 +148,21 @@ def _with_curves(
     document: PredictionDocument, member: sim.MemberConfig, options: Options
 ) -> PredictionDocument:
     """Predict when each data set is learned, print it, and add it to the document."""
-    from validate.predict.learning import bias_sentences, curves_json, setting, sure_sentences, time_rows
+    from validate.predict import learning
 
     curves = _curves(member, options)
+    title = f"predicted learning of an Emb-MLP, {learning.setting(member)}"
+    if options.out is not None:
+        from validate.figures.prediction import write_curves
+
+        write_curves(options.out, curves, title)
     if not options.as_json:
         header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
-        print_table(f"predicted learning of an Emb-MLP, {setting(member)}", header, time_rows(curves))
-        for sentence in [*bias_sentences(curves), *sure_sentences(member, curves, options.scatter)]:
+        print_table(title, header, learning.time_rows(curves))
+        found = [*learning.bias_sentences(curves), *learning.fallen_sentences(curves)]
+        for sentence in [*found, *learning.sure_sentences(member, curves, options.scatter)]:
             tell(sentence)
-    return document.model_copy(update={"learning": curves_json(curves)})
+    return document.model_copy(update={"learning": learning.curves_json(curves)})
 
 
 def _curves(member: sim.MemberConfig, options: Options) -> theory.LearningCurves:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from theory import InputError, PrincipalComponents, Task, label_distribution
 from theory.edge.arrays import FloatArray
+from theory.edge.display import spread
 from validate.compare.ranking import STEPS
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import Group, Points, seeds_text
-from validate.figures.style import MEMORY, OBSERVED, REASONING, ZERO, Look, palette, sequential
+from validate.figures.runs import by_mechanism
+from validate.figures.style import MEMORY, OBSERVED, OTHERS, REASONING, ZERO, Look, palette, sequential
 from validate.judge.stats import COSINE, SHARE, SIZE
 from validate.observe.groups import Setting
 from validate.predict.predictors import PREDICTORS, Tokens, colours
@@ -60,48 +63,73 @@ def rule_group(task: Task) -> tuple[str, Tokens]:
     return next(iter(mapping_groups(task, tables=False).items()))
 
 
-def observed_maps(setting: Setting, epochs: Sequence[int]) -> list[HeatMap]:
-    """Return the cosine matrices of each mapping's anchors at some epochs, means over seeds."""
+def observed_maps(setting: Setting, epochs: Sequence[int], of: str = "") -> list[HeatMap]:
+    """Return the cosine matrices of each mapping's anchors at some epochs, means over seeds; ``of`` which."""
     return [
-        cosine_map(f"{name} anchors,\nepoch {epoch}", tokens, setting.cosines(tokens, epoch))
+        cosine_map(f"{name} anchors,\nepoch {epoch}{of}", tokens, setting.cosines(tokens, epoch))
         for epoch in epochs
         for name, tokens in mapping_groups(setting.task).items()
     ]
 
 
-def predicted_maps(setting: Setting, tokens: Tokens, names: Sequence[str]) -> list[HeatMap]:
-    """Return a map of each named prediction that applies to these tokens."""
+def predicted_maps(
+    setting: Setting, tokens: Tokens, names: Sequence[str], *, angles: bool = False
+) -> list[HeatMap]:
+    """Return a map of each named prediction that applies to these tokens, of cosines or of angles."""
     found, known = predictions(setting, tokens), looks()
     titles = {name: known[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
-    return [cosine_map(title, tokens, found[name]) for name, title in titles.items() if name in found]
+    shown = {name: title for name, title in titles.items() if name in found}
+    return [cosine_map(title, tokens, found[name], angles=angles) for name, title in shown.items()]
 
 
 def cosine_rows(
-    setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str], when: str = ""
+    setting: Setting,
+    tokens: Tokens,
+    epoch: int,
+    names: Sequence[str],
+    when: str = "",
+    late: tuple[Setting, int] | None = None,
 ) -> list[Curves]:
-    """Return cos(s, ·) for each token s at an epoch: training beside the named predictions.
+    """Return cos(s, ·) for each token s at an epoch, without s itself: training beside the named predictions.
 
-    ``numbers`` has each prediction's RMSE against training, without the token itself.
+    Seeds that learn in different ways have a line for each way; ``late`` are some of them, at a later epoch.
+    ``numbers`` has each prediction's RMSE against training.
     """
-    observed, found, known = setting.cosines(tokens, epoch), predictions(setting, tokens), looks()
+    found, known = predictions(setting, tokens), looks()
+    seen = dict[str, tuple[FloatArray, Look]]()
     predicted = {known[n][0]: (found[n], known[n][1]) for n in names if n in found}
-    panels = rows_of(tokens, predicted | {"training": (observed, OBSERVED)}, when)
+    for (of, part), look in zip(by_mechanism(setting).items(), (OBSERVED, OTHERS), strict=False):
+        seen["training" + f", {of}" * bool(of)] = part.cosines(tokens, epoch), look
+    if late is not None:
+        name = f"training, epoch {late[1]} ({late[0].seeds_text})"
+        seen[name] = late[0].cosines(tokens, late[1]), replace(OBSERVED, line=":", width=0.8)
+    panels = rows_of(tokens, predicted | seen, when)
     for i, panel in enumerate(panels):
         others = np.arange(len(tokens)) != i
         told = [
-            f"{name} {seeds_text(np.sqrt(((m - observed)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
+            f"{name} {seeds_text(np.sqrt(((m - own)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
+            + f" ({of.removeprefix('training, ')})" * (of != "training")
             for name, (m, _) in predicted.items()
+            for of, (own, _) in seen.items()
         ]
         panel.numbers = f"{panel.title}: RMSE against training, {', '.join(told)}"
     return panels
 
 
 def rows_of(tokens: Tokens, cosines: Mapping[str, tuple[FloatArray, Look]], when: str = "") -> list[Curves]:
-    """Return cos(s, ·) for each token s from named matrices of shape (n_seeds, n, n)."""
+    """Return cos(s, ·) for each token s from matrices of shape (n_seeds, n, n); cos(s, s) = 1 is left out."""
     panels = []
     for i, s in enumerate(tokens):
-        curves = {name: Curve(tokens, m[:, i], look, COSINE) for name, (m, look) in cosines.items()}
-        panels.append(Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=(None, 1.05), whole=True))
+        itself, ends = np.arange(len(tokens)) == i, [tokens[i] for i in spread(len(tokens), 3)]
+        curves = {
+            name: Curve(tokens, np.where(itself, np.nan, m[:, i]), look, COSINE)
+            for name, (m, look) in cosines.items()
+        }
+        panel = Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=(None, 1.05))
+        panel.xticks = ends, [str(end) for end in ends]
+        # Of three seeds each an interval says little: with two ways to learn every seed has a thin line.
+        panel.each = any(look is OTHERS for _, look in cosines.values())
+        panels.append(panel)
     return panels
 
 
@@ -113,10 +141,16 @@ def label_curves(task: Task, tokens: Tokens, title: str) -> Curves:
 
 def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
     """Return lines over the labels, one for each token, from an array of shape (n, d)."""
-    shown = {tokens[0], tokens[-1]}
+    shown, alike = {tokens[0], tokens[-1]}, len(tokens) > 1 and np.ptp(excess, axis=0).max() == 0
+    if alike:
+        tokens, excess = tokens[:1], excess[:1]
     curves = {
-        f"{'' if s in shown else '_'}s = {s}": Curve(np.arange(len(row)), row[None], Look(colour, width=1))
-        for s, row, colour in zip(tokens, excess, sequential(len(tokens)), strict=True)
+        "all alike" if alike else f"{'' if s in shown else '_'}s = {s}": Curve(
+            np.arange(len(row)), row[None], Look(colour, width=1)
+        )
+        for s, row, colour in zip(
+            tokens, excess, [MEMORY.colour] if alike else sequential(len(tokens)), strict=True
+        )
     }
     return Curves(title, curves, "label i", "P$^s_i$ − 1/d", levels=ZERO)
 
@@ -124,8 +158,8 @@ def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
 def token_map(setting: Setting, epoch: int, title: str) -> Points:
     """Return anchors and keys on the first two principal components of the first seed's embedding.
 
-    Seeds have no axes in common. ``numbers`` has, over seeds, the largest rank correlation of a component
-    with the keys' numbers; a ring, which no component puts in order, is named in the title.
+    Seeds have no axes in common. The title has the first seed's largest rank correlation of a component with
+    the keys' numbers, and ``numbers`` that of all seeds; a ring, which no component puts in order, is named.
     """
     from scipy.stats import spearmanr  # Takes a second to load, and most figures have no map.
 
@@ -136,7 +170,7 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     told, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer are always in order.
         order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
-        told = f"\norder of keys |ρ| = {np.mean(order):.2f}"
+        told = f"\norder of keys |ρ| = {order[0]:.2f}"
         in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}
     groups = {

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from theory import InputError, Task, cosine_matrix, eq14_embedding, gaussian_embedding, principal_components
+from itertools import cycle
+
+import numpy as np
+
+from theory import (
+    InputError,
+    LearningCurves,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    gaussian_embedding,
+    principal_components,
+)
+from theory.edge.reading import PathLike, as_path
 from validate.figures.embedding import BAR, components_map, excess_curves, rows_of
+from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
 from validate.figures.sheet import PanelRow, Sheet, file_parts, in_rows
@@ -30,6 +44,25 @@ def draw(task: Task, statistics: Statistics) -> list[Sheet]:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:
             rows |= _of_a_sum(task, mapping.anchors, mapping.name)
     return [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
+
+
+def write_curves(out: PathLike, learning: LearningCurves, title: str) -> None:
+    """Write the picture of the predicted accuracy and loss of each data set over epochs into a folder."""
+    epochs = np.asarray(learning.steps) / learning.steps_per_epoch
+    panels = []
+    for name, found, ylim in (
+        ("accuracy", learning.accuracy, (-0.03, 1.03)),
+        ("cross entropy (nats)", learning.loss, (0.0, None)),
+    ):
+        curves = {
+            of: Curve(epochs, rows, Look(colour))
+            for (of, rows), colour in zip(found.items(), cycle(PALETTE), strict=False)
+        }
+        panels.append(Curves("", curves, "epoch", name, "symlog", ylim=ylim))
+    sheet = Sheet("learning_curves", "", "", [PanelRow(title, panels, height=2.2)]).plot(footnote=False)
+    folder = OutputFolder(as_path("out", out))
+    for suffix in ("png", "svg"):
+        folder.write(f"figures/prediction/{sheet.name}.{suffix}", sheet.rendered(suffix))
 
 
 def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import zip_longest
 
@@ -32,6 +33,8 @@ NORMS = {
 EMB_MLP, ATTENTION, LANGUAGE = ("emb-mlp",), ("transformer", "one-layer"), ("gpt2",)
 LARGEST = 0.5
 """The largest γ of large initial weights: the paper calls γ > 1/2 small."""
+PAPER_EPOCHS = {"transformer": (200, 900), "emb-mlp": (50, 900)}
+"""The epochs that the paper's figures show, of 1000 (Figs. 4A, 5A and 6)."""
 PAPER_LATE = 0.9
 """The late epoch that the paper shows where it names one, 900 of 1000, as a share of the run."""
 
@@ -40,11 +43,71 @@ def of_kind(
     observations: Sequence[Observations], kinds: Collection[str], needs: str = "", *, norm: str = ""
 ) -> list[Setting]:
     """Return the settings of some kinds of model; if ``needs`` says why, refuse runs without any."""
-    models = [(o, o.config.model) for o in observations]
+    models = [(o, o.config.model) for o in apart(observations)]
     found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
     if needs and not found:
         raise InputError("runs", len(observations), needs, "give such runs")
     return group_runs(found) if found else []
+
+
+def apart(observations: Sequence[Observations]) -> list[Observations]:
+    """Return observations without those that go on where another one of the same run ends."""
+    ends: dict[str, int] = {}
+    for o in observations:
+        ends[o.source] = min(o.epochs[-1], ends.get(o.source, o.epochs[-1]))
+    return [o for o in observations if not o.source or o.epochs[-1] == ends[o.source]]
+
+
+def later(observations: Sequence[Observations], setting: Setting) -> Setting | None:
+    """Return the seeds of a setting that go on after its end to the paper's late epoch, or None."""
+    sources, late = {run.source for run in setting.runs}, PAPER_EPOCHS.get(setting.kind, ())[-1:]
+    found = [o for o in observations if o.source in sources and set(late) & set(o.epochs)]
+    found = [o for o in found if o.epochs[-1] > setting.epochs()[-1]]
+    return replace(setting, runs=tuple(found)) if found and late else None
+
+
+def late_epoch(setting: Setting) -> int:
+    """Return the epoch at which seeds that go on are shown."""
+    return PAPER_EPOCHS[setting.kind][-1]
+
+
+def later_words(late: Setting | None) -> str:
+    """Return the words that name the seeds that go on."""
+    return f", and of {late.seeds_text} at epoch {late_epoch(late)}" if late else ""
+
+
+def mechanism_words(setting: Setting) -> str:
+    """Return a sentence about the seeds that are drawn apart, or nothing."""
+    if len(names := [*by_mechanism(setting)]) < 2:
+        return ""
+    rule = f"more, or less, than {ON_KEY:g} of the last position's attention on the key at epoch {KEY_EPOCH}"
+    return (
+        f" Seeds that learn in two ways are drawn apart: attention in layer 2 {' or '.join(names)} ({rule})."
+    )
+
+
+def by_mechanism(setting: Setting) -> dict[str, Setting]:
+    """Return the seeds that attend to the key early, and those that do not, where a setting has both.
+
+    As printed and at γ = 0.8 seeds learn the sums in one of two ways (docs/results/two_ways.md), whose mean
+    no seed follows. Those with more than ``ON_KEY`` of the last position's attention on the key at epoch
+    ``KEY_EPOCH`` are of the first kind. Any other setting is returned whole, under an empty name.
+    """
+    if is_printed(setting) and setting.has("key_attention") and KEY_EPOCH in setting.epochs():
+        on_key = [float(run.at("key_attention", KEY_EPOCH).mean()) > ON_KEY for run in setting.runs]
+        if 0 < sum(on_key) < len(on_key):
+            found = {}
+            for name, which in ((TO_KEY, True), (TO_ANCHORS, False)):
+                runs = [run for run, does in zip(setting.runs, on_key, strict=True) if does is which]
+                part = replace(setting, runs=tuple(runs))
+                found[f"{name} ({part.seeds_text})"] = part
+            return found
+    return {"": setting}
+
+
+KEY_EPOCH, ON_KEY = 10, 0.3
+TO_KEY, TO_ANCHORS = "on the key", "on the anchors"
+"""What the second attention of each kind of seed is on."""
 
 
 def over_gamma(settings: Sequence[Setting], of: Setting) -> list[Setting]:
@@ -73,11 +136,15 @@ def over_settings(each: Sequence[FloatArray]) -> FloatArray:
 
 
 def shown_epochs(setting: Setting) -> tuple[int, ...]:
-    """Return the epochs at which figures show a model: early, as in ``validate.observe.times``, and late.
+    """Return the epochs at which figures show a model: early and late.
 
-    Late is the snapshot nearest to the paper's late epoch, taken as a share of the run. A run whose early
-    snapshot is its last has one epoch to show.
+    With the printed settings these are the paper's, as far as there are snapshots. Elsewhere early is as in
+    ``validate.observe.times``, and late the snapshot nearest to the paper's late epoch, taken as a share of
+    the run. A run whose early snapshot is its last has one epoch to show.
     """
+    paper = tuple(e for e in PAPER_EPOCHS.get(setting.kind, ()) if e in setting.epochs())
+    if paper and is_printed(setting):
+        return paper
     early = setting.nearest(common_early(setting.runs))  # A seed that ended sooner may not have it.
     after = [e for e in setting.epochs() if e > early]
     return (early, setting.nearest(max(PAPER_LATE * setting.epochs()[-1], after[0]))) if after else (early,)
@@ -97,6 +164,8 @@ def model_name(setting: Setting, *, rate: bool = False) -> str:
 
 def early_and_late(setting: Setting) -> str:
     """Return in words which epochs are shown."""
+    if is_printed(setting) and {*shown_epochs(setting)} <= {*PAPER_EPOCHS[setting.kind]}:
+        return f"at the paper's epoch{'s' * (len(shown_epochs(setting)) > 1)} {_and(shown_epochs(setting))}"
     if len(shown_epochs(setting)) == 1:
         return "at the last snapshot"
     part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
@@ -135,16 +204,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     if curves != snapshots:
         length = f"curves end at epoch {curves}, the last snapshot is at epoch {snapshots}"
     length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))
-    width = paper.model.width(paper.build_task().vocab_size)
-    peak, sequences = paper.training.peak_learning_rate, paper.data.n_sequences
-    configs = [s.config for s in settings]
-    wide = [c for c in configs if c.model.kind in KINDS or hasattr(c.model, "d_m")]  # One's own may lack it.
-    compared: dict[str, tuple[set[float], float]] = {
-        "d_m": ({c.model.width(c.task.vocab_size) for c in wide}, width),
-        "keys": ({len(c.task.keys) for c in configs if isinstance(c.task, Task)}, len(Task.paper().keys)),
-        "learning rate": ({c.training.peak_learning_rate for c in configs}, peak),
-        "sequences": ({c.data.n_sequences for c in configs if c.data.source == "draw"}, sequences),
-    }
+    compared = _compared(settings)
     told = [
         f"{name} {' or '.join(map(_thousands, sorted(own)))} (printed: {_thousands(printed)})"
         for name, (own, printed) in compared.items()
@@ -152,6 +212,37 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     ]
     alike = ", ".join(name for name, (own, _) in compared.items() if own)
     return f"γ = {rates}; {length}; {'; '.join(told) or f'{alike} as printed'}"
+
+
+def _compared(settings: Sequence[Setting]) -> dict[str, tuple[set[float], float]]:
+    """Return the values of some settings that the paper prints, each beside the printed one."""
+    paper, configs = _paper(settings[0].kind), [s.config for s in settings]
+    wide = [c for c in configs if c.model.kind in KINDS or hasattr(c.model, "d_m")]  # One's own may lack it.
+    printed = paper.model.width(paper.build_task().vocab_size), paper.training.peak_learning_rate
+    return {
+        "d_m": ({c.model.width(c.task.vocab_size) for c in wide}, printed[0]),
+        "keys": ({len(c.task.keys) for c in configs if isinstance(c.task, Task)}, len(Task.paper().keys)),
+        "learning rate": ({c.training.peak_learning_rate for c in configs}, printed[1]),
+        "sequences": (
+            {c.data.n_sequences for c in configs if c.data.source == "draw"},
+            paper.data.n_sequences,
+        ),
+    }
+
+
+def width_ratio(setting: Setting) -> float:
+    """Return d_m over the printed one, 1 where it cannot be compared."""
+    own, printed = _compared([setting])["d_m"]
+    return own.pop() / printed if own else 1.0
+
+
+def is_printed(setting: Setting) -> bool:
+    """Return whether width, keys, learning rate and the number of drawn sequences are the printed ones."""
+    return setting.kind in PAPER_EPOCHS and all(own == {p} for own, p in _compared([setting]).values())
+
+
+def _and(numbers: Sequence[int]) -> str:
+    return " and ".join(map(str, numbers))
 
 
 def span(numbers: Collection[float]) -> str:

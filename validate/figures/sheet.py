@@ -148,10 +148,16 @@ class Sheet:
         assert figure is not None
         return rendered(figure, suffix, dpi)
 
-    def write(self, folder: PathLike, formats: Sequence[str] = ("png",)) -> list[Path]:
-        """Write the figure in the given formats and return the files."""
-        out = OutputFolder(as_path("folder", folder))
-        return [out.write(f"{file_name(self.name)}.{suffix}", self.rendered(suffix)) for suffix in formats]
+    def write(
+        self, folder: PathLike, formats: Sequence[str] = ("png",), *, captions: bool = False
+    ) -> list[Path]:
+        """Write the figure in the given formats, and its caption beside it as text; return the files."""
+        out, name = OutputFolder(as_path("folder", folder)), file_name(self.name)
+        files = [out.write(f"{name}.{suffix}", self.rendered(suffix)) for suffix in formats]
+        if captions:
+            text = "\n\n".join(part for part in (self.title, self.caption, self.note) if part)
+            files.append(out.write(f"{name}.txt", f"{text}\n"))
+        return files
 
 
 def write_figures(sheets: Iterable[Sheet], folder: OutputFolder, place: str) -> dict[str, bytes]:

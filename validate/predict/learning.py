@@ -82,6 +82,16 @@ def bias_sentences(curves: LearningCurves) -> list[str]:
     return found
 
 
+def fallen_sentences(curves: LearningCurves) -> list[str]:
+    """Return a sentence for each data set that was half learned, and is not at the end."""
+    return [
+        f"{name} falls back: half learned at epoch {curves.half_time(name) / curves.steps_per_epoch:.4g}, "
+        f"and {rows[:, -1].mean():.3f} right at the end."
+        for name, rows in curves.accuracy.items()
+        if math.isfinite(curves.half_time(name)) and rows[:, -1].mean() < 0.5
+    ]
+
+
 def setting(member: MemberConfig) -> str:
     """Name the network and the optimiser of the curves."""
     model, training = cast(EmbMLPConfig, member.model), member.training

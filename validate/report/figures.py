@@ -153,7 +153,8 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[She
                 "distributions, and observed."
             )
             name = f"fig4_cosines_{labels[setting.label]}_{names[group]}"
-            found.append(Sheet(name, caption, about([setting]), [PanelRow("Cosines", maps, BAR)]))
+            title = f"Cosines of {group_title(group)}, {setting.label}"
+            found.append(Sheet(name, caption, about([setting]), [PanelRow(title, maps, BAR)]))
     return found
 
 

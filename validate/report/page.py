@@ -48,6 +48,10 @@ SECTIONS = {
     "provenance": "Provenance",
 }
 """Every section in the order of the page: its anchor, which names its template, and its title."""
+FOLDED = ("budget", "comparison", "equations", "settings", "provenance")
+"""The sections that open at a click."""
+_MOST_SHOWN = 3
+"""The figures that a report shows; the others open at a click."""
 _MOST_TOLD = 5
 """The most settings that one sentence names."""
 _EQUATIONS = Path(__file__).with_name("equations.json")
@@ -111,6 +115,8 @@ def _environment() -> Environment:
     environment.globals.update(
         {function.__name__: function for function in called},
         presentation=presentation,
+        folded=FOLDED,
+        most_shown=_MOST_SHOWN,
         predictor_equations={name: meaning for name, (meaning, _) in equations().items()},
         steps=(*STEPS, *WHOLE),
         left_out=LEFT_OUT,

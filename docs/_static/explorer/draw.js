@@ -76,18 +76,22 @@
 
   /** Draw the range of each step's time on a logarithmic axis. */
   explorer.drawSteps = function (steps) {
-    const [width, row, left] = [360, 24, 24];
+    const [width, row, left] = [360, 24, 34];
     const shown = steps.filter((step) => Number.isFinite(step.high));
     if (!shown.length) return "<p>Nothing is driven: no step.</p>";
     const logs = shown.flatMap((step) => [Math.log10(step.low), Math.log10(step.high)]);
-    const [low, high] = [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs))];
+    // At least the decades of the usual steps, so that bars move when γ does.
+    const [low, high] = [Math.min(-3, Math.floor(Math.min(...logs))), Math.max(3, Math.ceil(Math.max(...logs)))];
     const x = (t) => left + ((width - left - 90) * (Math.log10(t) - low)) / Math.max(1, high - low);
     const bars = shown.map((step, k) => {
       const y = k * row + 4;
       const box = `x="${x(step.low)}" y="${y}" width="${Math.max(3, x(step.high) - x(step.low))}" height="${row - 10}"`;
       const said = `${step.low.toPrecision(3)} to ${step.high.toPrecision(3)}`;
-      return `${text(left - 6, y + 11, k + 1, "end")}<rect ${box} fill="${colour(0, 0.4)}"/>${text(width - 2, y + 11, said, "end")}`;
+      return `${text(left - 6, y + 11, `step ${k + 1}`, "end")}<rect ${box} fill="${colour(0, 0.4)}"/>${text(width - 2, y + 11, said, "end")}`;
     });
-    return svg(width, shown.length * row + 4, "times of the rank steps", bars.join(""));
+    const bottom = shown.length * row + 14;
+    const decades = Array.from({ length: high - low + 1 }, (_, i) => low + i);
+    const ticks = decades.map((d) => text(x(10 ** d), bottom, Math.abs(d) > 2 ? `1e${d}` : 10 ** d));
+    return svg(width, bottom + 6, "times of the rank steps, as Σ learning rate", bars.join("") + ticks.join(""));
   };
 })((globalThis.anchorflowExplorer ??= {}));

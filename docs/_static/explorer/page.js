@@ -94,6 +94,7 @@
       show("cosines", explorer.drawMatrix(cosines, found.anchors));
       show("mean", `(mean ${meanOfPairs(cosines).toFixed(3)})`);
       show("steps", explorer.drawSteps(times));
+      show("rate", form.rateText.value);
       document.getElementById("explorer-toml").textContent = explorer.current.toml;
       showObserved(task);
       form.className = "explorer";

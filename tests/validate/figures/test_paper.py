@@ -19,7 +19,15 @@ from tests.validate.figures import synthetic
 from theory import InputError
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import about, missing_rates
+from validate.figures.runs import (
+    ATTENTION,
+    about,
+    by_mechanism,
+    later,
+    missing_rates,
+    of_kind,
+    shown_epochs,
+)
 from validate.observe import NoRunsError, Observations
 from validate.observe.groups import group_runs
 from validate.report.figures import paper_figures
@@ -76,14 +84,17 @@ def test_every_scale_has_a_row_with_a_letter_and_a_line_however_many_there_are()
     runs = [replace(run, config=run.config.model_copy(update={"init_rate": rate})) for rate in rates]
     rows = FIGURES[17].sheet(runs).rows
     assert [row.title[0] for row in rows] == list("ABCDEFGHIJK")
-    lines = [list(panel.curves) for panel in rows[-1].panels if isinstance(panel, Curves)]
+    lines = [list(panel.curves) for panel in rows[0].panels if isinstance(panel, Curves)]
     assert lines == [[f"γ = {rate:g}" for rate in rates]] * 3
 
 
 def test_a_single_singular_value_stands_out():
     run = synthetic.make_observations()
     arrays = {**run.arrays, "singular/0.W_V": run.arrays["singular/0.W_V"][..., :1]}
-    assert "W_V stands out (σ2/σ1 = 0.000)" in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
+    assert (
+        "first singular value of W_V stands out (σ2/σ1 = 0.000)"
+        in FIGURES[6].sheet([replace(run, arrays=arrays)]).caption
+    )
 
 
 def mapping(anchors, rule):
@@ -151,7 +162,8 @@ def test_a_matrix_looks_alike_in_all_panels_of_one_legend():
         runs.append(replace(run, arrays=some))
     row = FIGURES[13].sheet(runs).rows[-1]
     assert "in other runs" in row.title
-    looks = {(name, c.look) for p in row.panels if isinstance(p, Curves) for name, c in p.curves.items()}
+    panels = [panel for each in FIGURES[13].sheet(runs).rows[-2:] for panel in each.panels]
+    looks = {(name, c.look) for p in panels if isinstance(p, Curves) for name, c in p.curves.items()}
     assert len(looks) == len({name for name, _ in looks})
 
 
@@ -174,9 +186,9 @@ def test_the_matrices_of_a_model_of_ones_own_have_their_names():
         runs.append(replace(run, config=run.config.model_copy(update={"model": Own()}), arrays=arrays))
     sheet = FIGURES[13].sheet(runs)
     assert sheet.about.startswith("own, γ = 0.3, 0.8")
-    assert sheet.rows[0].title.startswith("A  Singular values, outside the layers; own, ")
+    assert sheet.rows[0].title.startswith("A  Singular values; own, ")
     assert all(row.panels for row in sheet.rows)
-    assert "body.W1" in {panel.title.strip("$") for panel in sheet.rows[1].panels}
+    assert "body.W1" in {panel.title.strip("$") for row in sheet.rows for panel in row.panels}
 
 
 def test_figures_about_anchors_show_runs_of_any_model_that_follow_a_language_models():
@@ -208,7 +220,9 @@ def test_matrices_that_are_left_out_are_counted():
         runs[i] = replace(run, arrays={**run.arrays, **more})
     sheet = FIGURES[13].sheet(runs)
     assert "16 of 17 matrices" in sheet.caption
-    assert not any("layer 11" in row.title for row in sheet.rows)
+    lines = {name for row in sheet.rows for p in row.panels for name in getattr(p, "curves", ())}
+    assert any("layer 3" in name for name in lines)
+    assert not any("layer 11" in name for name in lines)
 
 
 def test_a_run_that_ended_sooner_or_has_only_begun_is_shown_under_its_own_epoch():
@@ -277,6 +291,7 @@ def test_what_is_kept_has_all_that_a_figure_shows(number):
     assert sheet.rows
     assert not any("\n" in line for line in sheet.summary())
     text = runs_behind(number)
+    runs = [*{run.source: run for run in runs}.values()]  # A longer run is given cut and whole.
     assert f"{len(runs)} run" in text or (number == 2 and text.startswith("no runs"))
     if runs:
         assert f"{sum(run.seconds for run in runs) / 3600:.2f} hours" in text
@@ -359,3 +374,37 @@ def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, 
     ((report_figure,), missing) = paper_figures(synthetic.several("emb-mlp"))
     assert not missing
     assert report_figure.title.startswith("Fig. 101: ")
+
+
+def test_seeds_that_learn_in_two_ways_and_those_that_go_on_are_drawn_apart():
+    """The rule is attention on the key at epoch 10; the epochs are the paper's."""
+    runs, _ = kept_of(FIGURES[6])
+    (setting,) = [s for s in of_kind(runs, ATTENTION) if s.init_rate == 0.8]
+    assert shown_epochs(setting) == (200,)
+    on_key, others = by_mechanism(setting).values()
+    assert (on_key.seeds, others.seeds) == ([2, 3, 4], [0, 1, 5])
+    late = later(runs, setting)
+    assert late is not None
+    assert late.seeds == [0]
+    assert late.epochs()[-1] == 1000
+    (panel,) = [p for row in FIGURES[5].sheet(runs).rows for p in row.panels if p.title.startswith("cos(15")]
+    assert isinstance(panel, Curves)
+    for name, part, epoch in (
+        ("training, on the key (3 seeds)", on_key, 200),
+        ("training, on the anchors (3 seeds)", others, 200),
+        ("training, epoch 900 (1 seed)", late, 900),
+    ):
+        wanted = part.cosines(part.task.reasoning_anchors, epoch)[:, 4]
+        wanted[:, 4] = np.nan
+        np.testing.assert_array_equal(panel.curves[name].seeds, wanted)
+    # Elsewhere nothing is split: of other settings nothing says what epoch 10 is.
+    (other,) = group_runs(synthetic.make_observations())
+    assert list(by_mechanism(other)) == [""]
+
+
+def test_captions_are_written_beside_figures_and_printed(here, cli):
+    said = cli("figures", "2", "--captions").out
+    text = Path("figures/fig02_sequences.txt").read_text()
+    assert text.startswith("Fig. 2: ")
+    assert FIGURES[2].sheet([]).caption in text
+    assert FIGURES[2].sheet([]).caption in said

@@ -65,6 +65,10 @@ class Curves(BasePanel):
     xticks : (places, texts), optional
     divide : float, optional
         Where a thin vertical line divides the panel.
+    span : (float, float), optional
+        A grey range of x.
+    inset : bool
+        Whether the means are drawn again in the corner, on linear axes.
     bars : bool
         Whether intervals are capped bars and few seeds dots, in place of shades and thin lines.
     each : bool
@@ -86,6 +90,8 @@ class Curves(BasePanel):
     levels: Mapping[str, float | tuple[float, Look]] = field(default_factory=dict)
     xticks: tuple[Sequence[float], Sequence[str]] | None = None
     divide: float | None = None
+    span: tuple[float, float] | None = None
+    inset: bool = False
     bars: bool = False
     each: bool = False
     whole: bool = False
@@ -101,6 +107,8 @@ class Curves(BasePanel):
             self.lines_[name] = ax.axhline(value, **style, label=name)
         if self.divide is not None:
             ax.axvline(self.divide, color="0.7", linewidth=0.8)
+        if self.span is not None:
+            ax.axvspan(*self.span, color="0.93", zorder=0)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, yscale=self.yscale)
         ax.text(0.98, 0.95, self.corner, transform=ax.transAxes, ha="right", va="top")
         if self.ylim is not None:
@@ -127,6 +135,15 @@ class Curves(BasePanel):
         if self.xticks is not None:
             words = not all(text.isdigit() for text in self.xticks[1])
             ax.set_xticks(*self.xticks, rotation=90 if words else 0)
+
+        if self.inset:
+            corner = ax.inset_axes((0.56, 0.55, 0.42, 0.42))
+            for curve in self.curves.values():
+                corner.plot(
+                    curve.x, curve.mean, color=curve.look.colour, linestyle=curve.look.line, linewidth=0.8
+                )
+            corner.set_ylim(0, None)
+            corner.tick_params(labelsize="xx-small", length=2, pad=1)
 
     def _draw_curve(self, ax: Axes, name: str, curve: Curve) -> None:
         x, look, known = np.asarray(curve.x), curve.look, np.isfinite(curve.seeds).sum(axis=0)

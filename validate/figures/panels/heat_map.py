@@ -90,20 +90,24 @@ class HeatMap(BasePanel):
             ax.text(column, row, text, ha="center", va="center", color="black" if light else "white")
 
 
-def cosine_map(title: str, tokens: Sequence[Any], matrices: FloatArray, kind: str = "token") -> HeatMap:
+def cosine_map(
+    title: str, tokens: Sequence[Any], matrices: FloatArray, kind: str = "token", *, angles: bool = False
+) -> HeatMap:
     """Return the map of a cosine matrix, mean of ``matrices`` of shape (n_seeds, n, n).
 
     Above it stands the mean over all pairs of different tokens; ``tokens`` are the names along the sides,
-    ``kind`` is the name of both axes.
+    ``kind`` is the name of both axes. With ``angles`` the colours are angles of 0 to 90 degrees, which differ
+    visibly where all cosines are near 1.
     """
     means = np.array([off_diagonal(matrix).mean() for matrix in matrices])
-    axis, name = (kind, tuple(tokens)), " ".join(title.split())
+    axis, name, mean = (kind, tuple(tokens)), " ".join(title.split()), np.asarray(matrices.mean(axis=0))
+    values = np.degrees(np.arccos(np.clip(mean, 0.0, 1.0))) if angles else mean
     return HeatMap(
         f"{title}\nmean {seeds_text(means.mean())}",
         axis,
         axis,
-        np.asarray(matrices.mean(axis=0)),
-        limits=COSINE,
+        values,
+        limits=(0.0, 90.0) if angles else COSINE,
         matrix=True,
         numbers=f"{name}: mean cosine of pairs {seeds_text(means, COSINE)}",
     )

@@ -133,7 +133,8 @@ class Points(BasePanel):
                 x, y, c=group.colour, marker=group.marker, s=group.size**2, label=name, linewidths=0
             )
             for place, text in group.names.items():
-                offset = (3, 3) if place < len(x) - 1 else (3, -8)
+                heights = [y[other] for other in group.names]
+                offset = (3, 3) if y[place] >= np.median(heights) else (3, -8)  # Near ones stay apart.
                 outline = [withStroke(linewidth=1.5, foreground="white")]  # Readable over points.
                 ax.annotate(
                     text, group.xy[place], offset, textcoords="offset points", path_effects=outline, zorder=4

@@ -20,7 +20,8 @@ from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, are_summed
 
 LARGER = (LARGE, 0.5)
 """The γ of Figs. 10 and 11."""
-MEANS = "Above each matrix: the mean over pairs of different tokens."
+ANGLE = "angle (degrees)"
+MEANS = "Above each matrix: the mean cosine over pairs of different tokens."
 
 
 @paper_figure(4, "The Emb-MLP's embedding and its label distributions", LIKELIEST_EMB_MLP)
@@ -35,18 +36,22 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     epochs, groups = runs.shown_epochs(setting), embedding.mapping_groups(setting.task)
     rows = []
     for name, tokens in groups.items():
-        seen = [cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e)) for e in epochs]
+        seen = [
+            cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e), angles=True)
+            for e in epochs
+        ]
         title = f"A, C  Training, and predictions: {name} anchors"
-        rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names)], BAR))
+        rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names, angles=True)], ANGLE))
     labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
     rules = [groups[m.name] for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
-        middle = _middle_rows(setting, rules[0], epochs, names)
+        # The others cannot be told from P^s − u here.
+        middle = _middle_rows(setting, rules[0], epochs, (UNIFORM, MARGINAL))
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
-        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the label distributions. "
-        f"C: the cosines that they predict. {'Last: one row of cosines.' * bool(rules)} {MEANS} "
+        f"A: angles between embeddings {runs.early_and_late(setting)}. B: the label distributions. "
+        f"C: the angles that they predict. {'Last: one row of cosines.' * bool(rules)} {MEANS} "
         f"{_memory_anchors(setting)}"
     )
     return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
@@ -60,11 +65,16 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
     epochs, (group, tokens) = runs.shown_epochs(setting), embedding.rule_group(setting.task)
-    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, embedding.EQ14))
+    late = runs.later(observations, setting)
+    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, embedding.EQ14), late)
+    maps = observed_maps(setting, epochs)
     components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
+    if late is not None:
+        maps += observed_maps(late, [late_epoch := runs.late_epoch(late)], f" ({late.seeds_text})")
+        components.append(token_map(late, late_epoch, f"epoch {late_epoch}"))
     rows = [
-        PanelRow("A  Training", observed_maps(setting, epochs), BAR),
-        PanelRow("B  Components of keys and anchors (first seed; |ρ|: mean over seeds)", components),
+        PanelRow("A  Training", maps, BAR),
+        PanelRow("B  Components of keys and anchors (first seed)", components),
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
     words = "C: one row of cosines against training."
@@ -75,8 +85,9 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(title, panels, BAR, height=1.9))
         words += f" D: cosines and components of eq. 14{beside}."
     caption = (
-        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the embedding's first two "
-        f"principal components. {words} {MEANS} {_memory_anchors(setting)}"
+        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}{runs.later_words(late)}. B: the "
+        f"embedding's first two principal components. {words}{runs.mechanism_words(setting)} {MEANS} "
+        f"{_memory_anchors(setting)}"
     )
     return Sheet("fig05_transformer_embedding", caption, runs.about([setting]), rows)
 
@@ -88,11 +99,17 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     transformers = runs.of_kind(observations, runs.ATTENTION)
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
     (group, tokens), epoch = embedding.rule_group(setting.task), runs.shown_epochs(setting)[0]
-    panels = embedding.cosine_rows(setting, tokens, epoch, (UNIFORM, MARGINAL, embedding.EQ14))
+    late = runs.later(observations, setting)
+    names = (UNIFORM, MARGINAL, embedding.EQ14)
+    beside = (late, runs.late_epoch(late)) if late else None
+    panels = embedding.cosine_rows(setting, tokens, epoch, names, late=beside)
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
     name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
     rows = in_rows(panels, columns, f"Rows of the {group} anchors, {name}")
-    caption = f"Cosine of each {group} anchor's embedding with all others, {name}: theory against training."
+    caption = (
+        f"Cosine of each {group} anchor's embedding with all others, {name}: theory against "
+        f"training{runs.later_words(late)}.{runs.mechanism_words(setting)}"
+    )
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
 
@@ -129,18 +146,23 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
             rings.append(setting.label)
     seen = f" At {' and '.join(rings)} the first seed's keys go round a ring in their order." * bool(rings)
     caption = (
-        "Cosine similarity and components (|ρ|: mean over seeds) of the Transformer's embedding at large "
+        "Cosine similarity and components (|ρ|: of the keys' order) of the Transformer's embedding at large "
         f"initial weights. {MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
     )
     return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
 
 
 def _middle_rows(
-    setting: Setting, tokens: Tokens, epochs: Sequence[int], names: Sequence[str]
+    setting: Setting,
+    tokens: Tokens,
+    epochs: Sequence[int],
+    names: Sequence[str],
+    late: Setting | None = None,
 ) -> list[Curves]:
     """Return the row of the middle token (15 of 11..20, as in the paper) at some epochs."""
     middle = (len(tokens) - 1) // 2
-    return [embedding.cosine_rows(setting, tokens, e, names, f", epoch {e}")[middle] for e in epochs]
+    beside = (late, runs.late_epoch(late)) if late else None
+    return [embedding.cosine_rows(setting, tokens, e, names, f", epoch {e}", beside)[middle] for e in epochs]
 
 
 def _memory_anchors(setting: Setting) -> str:

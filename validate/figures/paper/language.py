@@ -32,7 +32,7 @@ from validate.observe import Observations
 from validate.observe.groups import Setting
 from validate.observe.store import shown_words
 
-LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("given the one before", "--")}
+LEVELS = {"frequencies": ("entropy of a token", ":"), "pairs": ("entropy given the token before", "--")}
 EARLY = (
     "at the paper's step 5000, or in runs without such a snapshot at the first by which both losses are "
     "below their tokens' entropy, or at the last"
@@ -48,7 +48,7 @@ GAPS = {
 def two_losses(observations: Sequence[Observations]) -> Sheet:
     """Draw the next-token losses of GPT-2 on two corpora, trained together, one column per γ."""
     settings = runs.of_kind(observations, runs.LANGUAGE, "Fig. 1 is about GPT-2")
-    first, second = two_corpora(settings[0].runs[0])
+    first, second = map(title_of, two_corpora(settings[0].runs[0]))
     caption = (
         f"Next-token loss of GPT-2 on {first} and {second}; it is trained on both, with equally many "
         "sequences of each. Dotted and dashed: the losses of the best model that knows only how often each "
@@ -65,7 +65,8 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     every = runs.of_kind(observations, runs.LANGUAGE, "Fig. 7 is about GPT-2")
     small = runs.small_scale(every)
     settings = runs.over_gamma(every, small)
-    first, second = names = two_corpora(small.runs[0])
+    names = two_corpora(small.runs[0])
+    first, second = map(title_of, names)
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
     nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
     gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
@@ -75,11 +76,12 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     for name in names:
         predicted = [_predicted_words(small, name, kind) for kind in ("predicted", "control")]
         panels = [*predicted, _observed_words(small, name)]
-        rows.append(PanelRow(f"B  Words of {name}, γ = {small.init_rate:g}", panels, BAR))
+        rows.append(PanelRow(f"B  Tokens of {title_of(name)}, γ = {small.init_rate:g}", panels, BAR))
     caption = (
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
-        "each corpus's most frequent words, predicted from the counts before training (rows of C + C^T, and "
+        "each corpus's most frequent tokens, pieces of words among them, predicted from the counts before "
+        "training (rows of C + C^T, and "
         f"of shuffled text) and observed early, {EARLY}. The first seed is shown. Mean "
         f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
         f"{runs.missing_rates(settings)}"
@@ -97,21 +99,27 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
         maps = [_observed_words(s, name, f"{s.label}, ") for s in shown]
         likeness = [seeds_text([cosine_correlation(run, name) for run in s.runs], COSINE) for s in shown]
         found = ", ".join(f"{own} at {s.label}" for s, own in zip(shown, likeness, strict=True))
-        title, says = f"{letter}  Words of {name}", f"Pearson with the prediction: {found}."
+        title, says = f"{letter}  Tokens of {title_of(name)}", f"Pearson with the prediction: {found}."
         rows.append(PanelRow(title, [_predicted_words(shown[-1], name), *maps], BAR, says=says))
     caption = (
-        "Cosines of each corpus's most frequent words: predicted from the counts before training, and early "
-        f"at each γ, {EARLY}; above them their Pearson correlation with the prediction over pairs of words. "
+        "Cosines of each corpus's most frequent tokens, pieces of words among them: predicted from the "
+        "counts before training, and early "
+        f"at each γ, {EARLY}; above them their Pearson correlation with the prediction over pairs of tokens. "
         f"The first seed is shown. {runs.missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption, runs.about(shown), rows)
+
+
+def title_of(name: str) -> str:
+    """Return a corpus's name as its authors write it; other names stay as they are."""
+    return {"prontoqa": "PrOntoQA", "tinystories": "TinyStories"}.get(name, name)
 
 
 def _losses(setting: Setting) -> Curves:
     names = two_corpora(setting.runs[0])
     levels, parts = {}, {}
     for name, colour in zip(names, PALETTE, strict=False):
-        parts[name] = (name, Look(colour))
+        parts[name] = (title_of(name), Look(colour))
         for known, (what, line) in LEVELS.items():
             label = what if name == names[0] else f"_{name} {what}"
             levels[label] = (entropy(setting.runs[0], name, known), Look(colour, line=line, width=1))
@@ -163,7 +171,7 @@ def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> He
 def _words(title: str, setting: Setting, name: str, matrices: Sequence[FloatArray]) -> HeatMap:
     """Return the map of the first seed; other seeds have other words, and fewer if their text has few."""
     words = shown_words(setting.runs[0]).get(name) or range(1, len(matrices[0]) + 1)
-    panel = cosine_map(title, words, matrices[0][None], "word, by frequency")
+    panel = cosine_map(title, words, matrices[0][None], "token, by frequency")
     means = [float(off_diagonal(matrix).mean()) for matrix in matrices]
     panel.numbers = f"{' '.join(title.split())}: mean cosine of pairs {seeds_text(means, COSINE)}"
     return panel
@@ -172,7 +180,7 @@ def _words(title: str, setting: Setting, name: str, matrices: Sequence[FloatArra
 def _means(setting: Setting, name: str) -> str:
     """Return the mean cosine of a corpus's tokens: of all, centred, and of equal frequency."""
     told = {
-        "mean_cosine": name,
+        "mean_cosine": title_of(name),
         "mean_cosine_centred": "with the common mean removed",
         "mean_cosine_matched": "over tokens that the other corpus lacks, in pairs of equal frequency",
     }
@@ -181,5 +189,5 @@ def _means(setting: Setting, name: str) -> str:
         if setting.has(f"{array}/{name}"):
             means = [float(run.at(f"{array}/{name}", early_epoch(run))) for run in setting.runs]
             text = seeds_text(means, COSINE)
-            found.append(f"{words} {text}" if words == name else f"{text} {words}")
+            found.append(f"{words} {text}" if array == "mean_cosine" else f"{text} {words}")
     return ", ".join(found)

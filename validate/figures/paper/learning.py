@@ -10,6 +10,7 @@ import numpy as np
 
 from sim.config.run import make_member_config
 from theory import InputError
+from theory.edge.display import spread
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
 from validate.figures.learning import level_text, unlearned_levels
 from validate.figures.panels.curves import numbers_at
@@ -29,6 +30,10 @@ from validate.predict.ceiling import order_blind_ceiling
 from validate.predict.learning import flow_arguments
 
 WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
+PAPER_RATES = (1e-5, 5e-4)
+"""The learning rates of Appendix G at which training is said to be stable."""
+LARGEST_LOSS = 10.5
+"""The top of the losses' axis in Figs. 3 and 16, in nats."""
 OVER_RATES = Source(("group-rates", "learning-rates"), (LARGE, SMALL))
 
 
@@ -46,15 +51,19 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     rows, parts = [], []
     if transformer:
         name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
-        rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False)]
+        rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False, inset=True)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
-        parts += ["A: loss and accuracy of the Transformer over epochs.", level_text(transformer)]
+        parts += [
+            "A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes.",
+            level_text(transformer),
+        ]
         parts += [runs.missing_rates(transformer)]
     if emb_mlp:
         predicted = [_predicted(setting) for setting in emb_mlp]
         ceilings = sorted({level for setting in emb_mlp for level in _ceilings(setting).values()})
-        rows += [_row("B  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
-        parts += ["B: accuracy of the Emb-MLP over epochs."]
+        at = letter(bool(transformer))
+        rows += [_row(f"{at}  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
+        parts += [f"{at}: accuracy of the Emb-MLP over epochs."]
         if ceilings:
             parts += [
                 f"Dotted, {' or '.join(f'{level:.4f}' for level in ceilings)}: the expected ceiling of its "
@@ -63,14 +72,17 @@ def learning(observations: Sequence[Observations]) -> Sheet:
             ]
         if any(predicted):
             apart = [line["epoch"] for line in emb_mlp[0].runs[0].metrics[1:2]]
-            parts += ["Dots in B: predicted by a flow from other initial weights, without a run."]
+            parts += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
             parts += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
     return Sheet("fig03_learning", " ".join(parts), runs.about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
 def without_norm(observations: Sequence[Observations]) -> Sheet:
-    """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line."""
+    """Draw loss and accuracy of the Transformer without layer norm (Appendix F), each seed a thin line.
+
+    The axes are those of Fig. 3.
+    """
     needs = "Fig. 16 is about Transformers without norm (--model.norm none)"
     settings = runs.of_kind(observations, runs.ATTENTION, needs, norm="none")
     title = "Transformer without layer norm"
@@ -87,9 +99,10 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
 
 @paper_figure(17, "Loss over learning rates", OVER_RATES, compares="learning rate")
 def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
-    """Draw loss over epochs, one column per learning rate, and the largest rises of the losses (Appendix G).
+    """Draw the largest rises of the losses over learning rates, and losses over epochs (Appendix G).
 
-    All panels of the losses have the same vertical axis.
+    A narrower model takes a rate as many times larger; the titles have the rate at the paper's width. All
+    panels of the losses have the same vertical axis.
     """
     settings = runs.of_kind(observations, runs.ATTENTION, "Fig. 17 is about Transformers")
     rates = sorted({_peak(s) for s in settings})
@@ -99,21 +112,24 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     if len(by_rate) < len(settings) or len(models) > 1:
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
-    rows = []
-    for i, gamma in enumerate(gammas):
-        panels: list[BasePanel] = []
-        for rate in rates:
-            own, title = by_rate.get((gamma, rate)), f"rate {rate:g}"
-            panels.append(_panel(own, "loss", title, each=True) if own else NoRuns(title))
-        title, last = f"{letter(i)}  γ = {gamma:g}: loss", gamma == gammas[-1]
-        rows.append(PanelRow(title, panels, legend=last, share_y="loss"))
-    have = settings[0].runs[0].metrics[0]["loss"]
+    have, width = settings[0].runs[0].metrics[0]["loss"], runs.width_ratio(settings[0])
     spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
-    title = f"{letter(len(gammas))}  Largest rise of the loss above its lowest value before"
-    rows.append(PanelRow(title, spikes, share_y="rise"))
+    for spike in spikes:
+        spike.span = (PAPER_RATES[0] / width, PAPER_RATES[1] / width)
+    rows = [PanelRow("A  Largest rise of the loss above its lowest value before", spikes, share_y="rise")]
+    for i, gamma in enumerate(gammas, start=1):
+        panels: list[BasePanel] = []
+        for rate in [rates[k] for k in spread(len(rates), 3)]:
+            own, title = by_rate.get((gamma, rate)), f"rate {rate:g}"
+            title += f"\nfor {rate * width:g} at the paper's width" * (width != 1)
+            panels.append(_panel(own, "loss", title, each=True, log=True) if own else NoRuns(title))
+        last = gamma == gammas[-1]
+        rows.append(PanelRow(f"{letter(i)}  γ = {gamma:g}: loss", panels, legend=last, share_y="loss"))
     caption = (
-        "Loss over epochs at several initialisation rates and peak learning rates, and how far it jumps back "
-        "up on the way. "
+        "A: how far the loss jumps back up on the way, over the peak learning rate; grey: the paper's rates, "
+        f"{PAPER_RATES[0]:g} to {PAPER_RATES[1]:g}"
+        f"{', times the ratio of the widths, as such runs need' * (width != 1)}. Below: loss over epochs at "
+        "some of these rates. "
         f"{level_text(settings)} {runs.missing_rates(settings)}"
     )
     return Sheet("fig17_learning_rates", caption, runs.about(settings), rows)
@@ -127,18 +143,33 @@ def _row(
     legend: bool = True,
     each: bool = False,
     beside: Sequence[dict[str, Curve]] = (),
+    inset: bool = False,
 ) -> PanelRow:
     """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
     panels = [_panel(s, measure, each=each) for s in settings]
     for panel, predicted in zip(panels, beside, strict=False):
         panel.curves |= predicted
+    for panel in panels:
+        panel.inset = inset
+        if measure == "loss":
+            _on_one_scale(panel)
     return PanelRow(title, panels, share_y=title, legend=legend)
 
 
-def _panel(setting: Setting, measure: Literal["loss", "accuracy"], title: str = "", *, each: bool) -> Curves:
-    """Return loss or accuracy of a setting; with ``each`` every seed, and the loss on a logarithmic axis."""
+def _on_one_scale(panel: Curves) -> None:
+    """Give a loss the axis of Figs. 3 and 16, where all of it but the beginning fits."""
+    every = np.concatenate([curve.seeds for curve in panel.curves.values()])
+    start, later = np.nanmax(every[:, 0]), every[:, every.shape[1] // 2 :]
+    if np.nanmax(later, initial=0.0) < LARGEST_LOSS:
+        panel.ylim, panel.corner = (0, LARGEST_LOSS), f"start: {start:.2g}" * bool(start > LARGEST_LOSS)
+
+
+def _panel(
+    setting: Setting, measure: Literal["loss", "accuracy"], title: str = "", *, each: bool, log: bool = False
+) -> Curves:
+    """Return loss or accuracy of a setting; with ``each`` every seed, with ``log`` on a logarithmic axis."""
     levels = unlearned_levels(setting.task) if measure == "loss" else _ceilings(setting)
-    return accuracy_curves(setting, measure, levels=levels, title=title, log=each, each=each, xscale="symlog")
+    return accuracy_curves(setting, measure, levels=levels, title=title, log=log, each=each, xscale="symlog")
 
 
 def _predicted(setting: Setting) -> dict[str, Curve]:

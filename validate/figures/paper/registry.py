@@ -26,7 +26,7 @@ class Source:
     studies : tuple of str
         In an order fixed by the origin of their settings, never by their results. Studies joined by "+" are
         shown together, their runs cut to the shortest: at a constant learning rate a short run is the
-        beginning of a long one.
+        beginning of a long one. Those that go on are given whole as well (``runs.later``).
     init_rates : tuple of float
         The γ without which the figure says nothing; a study that lacks one is passed over.
     """
@@ -70,14 +70,15 @@ def likeliest(*init_rates: float) -> Source:
 
 
 def _cut(runs: list[Observations]) -> list[Observations]:
-    """Return the beginnings of some runs at one constant rate, as long as the shortest of them."""
+    """Return runs at one constant rate cut to the length of the shortest, and then longer ones whole."""
     if len({run.config.training.learning_rate for run in runs}) > 1:
         return runs
     shortest = min((run.config.training for run in runs), key=lambda training: training.epochs)
-    return [
+    cut = [
         replace(run.until(shortest.epochs), config=run.config.model_copy(update={"training": shortest}))
         for run in runs
     ]
+    return cut + [run for run in runs if run.epochs[-1] > shortest.epochs]
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,8 @@ def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observa
 def runs_behind(number: int) -> str:
     """Describe the kept runs that a figure shows, the command that trains them again, and their cost."""
     chosen, _ = find_figure(number).kept(kept)
-    runs = [run for own in chosen.values() for run in own]
+    # A run that is given cut and whole is one run.
+    runs = [*{run.source or id(run): run for own in chosen.values() for run in own}.values()]
     if not runs:
         return "no runs: drawn from the task alone"
     studies = " ".join(chosen).replace("+", " ")

@@ -141,12 +141,14 @@ def _mapping_curves(setting: Setting) -> PanelRow:
     looks = zip(cycle(PALETTE), cycle(("-", "--", "-.", ":")), strict=False)
     parts = {
         m.name: (f"{m.name}: {label_words(setting.task, m)}", Look(colour, line=line))
-        for m, (colour, line) in zip(setting.task.mappings, looks, strict=False)
+        for m, (colour, line) in zip(sorted(setting.task.mappings, key=lambda m: m.name), looks, strict=False)
         if m.is_table
     }
     title = f"A  {model_name(setting, rate=True)}: memory mappings"
     loss = accuracy_curves(setting, "loss", parts=parts, title="loss")
-    return PanelRow(title, [loss, accuracy_curves(setting, "accuracy", parts=parts, title="accuracy")])
+    accuracy = accuracy_curves(setting, "accuracy", parts=parts, title="accuracy")
+    accuracy.ylim = (None, None)  # Where little of a table fits, up to 1 all lines would be flat.
+    return PanelRow(title, [loss, accuracy])
 
 
 def _outputs(setting: Setting, epoch: int) -> list[Curves]:

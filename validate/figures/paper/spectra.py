@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
@@ -11,14 +11,16 @@ from theory import InputError
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, group_runs
 from validate.figures.panels.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
-from validate.figures.runs import about, missing_rates, model_name, over_settings, shown_epochs
+from validate.figures.runs import about, apart, missing_rates, model_name, over_settings, shown_epochs
+from validate.figures.sheet import in_rows
 from validate.figures.style import MARKERS, PALETTE, sequential
 from validate.judge.settings import LARGE, SMALL
-from validate.judge.stats import SHARE, SIZE
+from validate.judge.stats import SHARE, SIZE, band
 from validate.observe import Observations
 from validate.observe.groups import Setting
 
 MOST_MATRICES = 16
+COLOURS = (*PALETTE, "#8c510a")
 OVER_GAMMA = Source(("group-small", "scan"), (LARGE, SMALL))
 """Ranks over more γ: the primary setting at a quarter of the size, then runs of 3 epochs."""
 IN_A_LAYER = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
@@ -35,7 +37,7 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     """
     # With singular values, then longest, then with the most matrices; more γ have panels of their own.
     families: dict[str, list[Setting]] = {}
-    for setting in group_runs(observations):
+    for setting in group_runs(apart(observations)):
         families.setdefault(setting.family, []).append(setting)
 
     def value(own: list[Setting]) -> tuple[bool, bool, int, int]:
@@ -48,46 +50,72 @@ def spectra(observations: Sequence[Observations]) -> Sheet:
     every = [m for names in layers.values() for m in names]
     late = [shown_epochs(s)[-1] for s in main]
     name = f"{model_name(main[0])}, epoch {' or '.join(map(str, sorted(set(late))))}"
-    last = list(layers)[-1]
-    rows = [
-        PanelRow(
-            f"A  Singular values, {layer}; {name}",
-            [singular_values(main, matrix, late, matrix_name(matrix)) for matrix in matrices],
-            height=0.95 + 0.25 * (layer == last),
-            legend=layer == last,
-            share_y=layer,
-        )
-        for layer, matrices in layers.items()
-    ]
+    panels = _of_kinds(main, every, late)
+    rows = in_rows(panels, min(len(panels), 3), f"A  Singular values; {name}")
+    for row in rows:
+        row.height = 1.45 + 0.2 * row.legend
     followed = [m for m in FOLLOWED if m in every] or every
     over_epochs = [_over_epochs(main, m) for m in followed[:3]]
-    rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.4))
-    title, looks = f"C  Effective rank over {len(main)} γ", dict[str, Look]()
-    panels, runs = _over_gamma(main, looks), about(main)
+    rows.append(PanelRow("B  Effective rank over epochs", over_epochs, height=1.7))
+    looks, about_runs = dict[str, Look](), about(main)
+    rows.append(
+        PanelRow(f"C  Effective rank over {len(main)} γ", _over_gamma(main, looks), height=1.8, share_y="C")
+    )
     which = "every weight matrix" if len(held) == len(every) else f"{len(every)} of {len(held)} matrices"
     caption = (
-        f"A: singular values of {which} relative to the largest. B, C: the effective rank "
-        f"exp(−Σ p ln p), p = σ/Σσ, over epochs and over γ. {missing_rates(main)}"
+        f"A: singular values of {which} relative to the largest, the places i counted as shares of their "
+        "number; layers after the first are dashed. B, C: the effective rank exp(−Σ p ln p), p = σ/Σσ, over "
+        f"epochs and over γ. {missing_rates(main)}"
     )
     if len(scan) > len(main):
-        title += f" (left);  D  over {len(scan)} γ, in other runs (right)"
-        panels += _over_gamma(scan, looks)
+        title = f"D  Effective rank over {len(scan)} γ, in other runs"
+        rows.append(PanelRow(title, _over_gamma(scan, looks), height=1.8, share_y="D"))
         caption += " D: the same rank over more γ, in other runs."
-        runs = f"A–C: {runs}. D: {about(scan)}"
-    rows.append(PanelRow(title, panels, height=1.7))
-    return Sheet("fig13_spectra", caption, runs, rows)
+        about_runs = f"A–C: {about_runs}. D: {about(scan)}"
+    return Sheet("fig13_spectra", caption, about_runs, rows)
 
 
-def singular_values(settings: Sequence[Setting], name: str, epochs: Sequence[int], title: str) -> Curves:
-    """Return one matrix's singular values relative to the largest, a line for each setting at its epoch."""
-    curves = {}
-    for setting, epoch, colour in zip(settings, epochs, sequential(len(settings)), strict=True):
+def _of_kinds(settings: Sequence[Setting], matrices: Sequence[str], epochs: Sequence[int]) -> list[Curves]:
+    """Return a panel for each kind of matrix, a line for each γ and layer; the layers' kinds come first."""
+    kinds: dict[str, list[str]] = {}
+    for name in matrices:
+        kinds.setdefault(matrix_name(name), []).append(name)
+    panels = []
+    for kind, names in kinds.items():
+        shown = dict[str, Curve]()
+        for name, line in zip(names, cycle(("-", "--", "-.", ":")), strict=False):
+            of = f", layer {_layer(name) + 1}" * (_layer(name) > 0)
+            lines = {f"γ = {s.init_rate:g}{of}": (s, e, line) for s, e in zip(settings, epochs, strict=True)}
+            panel = singular_values(lines, name, kind, shares=True)
+            shown |= panel.curves
+        panel.curves = shown
+        panels.append(panel)
+    if any(_layer(name) > 0 for name in matrices):
+        panels[-1].levels = {"layer 2": (float("nan"), Look("0.4", line="--"))}
+    return panels
+
+
+def singular_values(
+    lines: Mapping[str, tuple[Setting, int, str]], name: str, title: str, *, shares: bool = False
+) -> Curves:
+    """Return one matrix's singular values relative to the largest, from (setting, epoch, line) by name.
+
+    With ``shares`` the place of a singular value is a share of their number, so that matrices of several
+    sizes have one axis.
+    """
+    curves, rates = {}, sorted({setting.init_rate for setting, *_ in lines.values()})
+    colours = dict(zip(rates, sequential(len(rates)), strict=True))
+    for of, (setting, epoch, line) in lines.items():
         values = setting.array(f"singular/{name}", epoch)
         index = np.arange(1, values.shape[1] + 1)
-        curves[f"γ = {setting.init_rate:g}"] = Curve(index, values / values[:, :1], Look(colour), SHARE)
+        x = index / index[-1] if shares else index
+        look = Look(colours[setting.init_rate], line=line, width=0.8 if line == ":" else None)
+        curves[of] = Curve(x, values / values[:, :1], look, SHARE)
     smallest = min(float(curve.mean[curve.mean > 0].min(initial=1.0)) for curve in curves.values())
-    ylim = (max(smallest / 2, 1e-4), 1.3)
-    return Curves(title, curves, "i", r"$\sigma_i / \sigma_1$", yscale="log", ylim=ylim, whole=True)
+    ylim, x_name = (max(smallest / 2, 1e-4), 1.3), "i / number of values" if shares else "i"
+    each = any(line == "--" for *_, line in lines.values()) and not shares
+    y_name = r"$\sigma_i / \sigma_1$"
+    return Curves(title, curves, x_name, y_name, yscale="log", ylim=ylim, whole=not shares, each=each)
 
 
 def matrix_name(name: str) -> str:
@@ -100,17 +128,15 @@ def _over_gamma(settings: Sequence[Setting], looks: dict[str, Look]) -> list[Cur
     """Return a panel for each layer, and add missing looks to ``looks``: one legend serves all panels."""
     layers = _by_layer(settings, "effective_rank/")
     for name in (matrix_name(m) for names in layers.values() for m in names):
-        # Colour and marker together differ for each of 56 matrices.
-        looks.setdefault(name, Look(PALETTE[len(looks) % len(PALETTE)], MARKERS[len(looks) % len(MARKERS)]))
+        # Colour and marker together differ for each of 63 matrices, and nine have colours of their own.
+        looks.setdefault(name, Look(COLOURS[len(looks) % len(COLOURS)], MARKERS[len(looks) % len(MARKERS)]))
     late = [(s, shown_epochs(s)[-1]) for s in settings]
     gammas = np.array([s.init_rate for s in settings])
     panels = []
     for layer, names in layers.items():
         each = {matrix_name(m): [s.array(f"effective_rank/{m}", e) for s, e in late] for m in names}
         curves = {m: Curve(gammas, over_settings(values), looks[m], SIZE) for m, values in each.items()}
-        panels.append(_ranks(layer.replace(" the", "\nthe"), curves, "γ"))
-    for panel in panels[1:]:
-        panel.ylabel = ""
+        panels.append(_ranks(layer, curves, "γ"))
     return panels
 
 
@@ -133,7 +159,9 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
     x = np.asarray(next(iter(curves.values())).x)
     told = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
     whole = xlabel == "epoch"
-    return Curves(title, curves, xlabel, "effective rank", ylim=(0, None), whole=whole, numbers=told)
+    top = max(float(np.nanmax([*c.seeds, *band(c.seeds, SIZE)], initial=0.0)) for c in curves.values())
+    limits = (0, 1.1 * top)  # Markers at the edge would be cut.
+    return Curves(title, curves, xlabel, "effective rank", ylim=limits, whole=whole, numbers=told)
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
