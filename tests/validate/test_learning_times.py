@@ -17,7 +17,7 @@ from theory.flows.mean_training import MOST_GRADIENTS
 from validate.commands.predict import Options
 from validate.judge.measures import learning_times
 from validate.judge.measures.agreement import r_squared
-from validate.predict.learning import bias_sentences, predict_for, time_rows
+from validate.predict.learning import bias_sentences, fallen_sentences, predict_for, time_rows
 
 MEAN, INVERSE, LINEAR = learning_times.GUESSES
 
@@ -127,6 +127,7 @@ def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
     words += ["--epochs", "4", *["--scatter"] * scatter]
     found = cli(*words, "--json", "--out", str(tmp_path / "out")).json()
     assert json.loads((tmp_path / "out" / "prediction.json").read_text()) == found
+    assert (tmp_path / "out" / "figures" / "prediction" / "learning_curves.svg").exists()
     printed = found["learning"]
     curves = predict_learning(
         Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter
@@ -156,4 +157,13 @@ def test_times_beyond_the_end_are_bounds_in_the_table_and_in_the_sentences():
         "slow after later: more than 0.68 doublings (it is not learned by the end).",
         "slow after fast: more than 4.00 doublings (it is not learned by the end).",
         "later after fast: 3.32 doublings.",
+    ]
+
+
+def test_a_data_set_that_was_half_learned_and_is_not_at_the_end_is_named():
+    accuracy = {"held": np.array([[0.0, 0.6, 0.325]]), "sums": np.array([[0.0, 1.0, 1.0]])}
+    loss = {name: 3 - values for name, values in accuracy.items()}
+    curves = LearningCurves(np.array([0, 60, 120]), accuracy, loss, 10)
+    assert fallen_sentences(curves) == [
+        "held falls back: half learned at epoch 5, and 0.325 right at the end."
     ]

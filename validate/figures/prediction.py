@@ -6,6 +6,7 @@ from itertools import cycle
 
 import numpy as np
 
+from sim.runs.outputs import OutputFolder
 from theory import (
     InputError,
     LearningCurves,
