@@ -271,7 +271,7 @@ def test_predicted_curves_stand_beside_runs_of_all_that_they_are_computed_from(e
     sheet = FIGURES[3].sheet([Observations(config, dict(synthetic.PROVENANCE), lines, epochs, {})])
     (panel,) = sheet.rows[0].panels
     assert isinstance(panel, Curves)
-    assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in B" in sheet.caption)
+    assert ("predicted, same colours" in panel.curves) is drawn_too is ("Dots in A" in sheet.caption)
     assert ("6 epochs apart" in sheet.caption) is (drawn_too and epochs == (0, 6))
 
 
@@ -362,7 +362,7 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(runs, t
 @patch.dict(FIGURES)
 def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, cli):
     monkeypatch.setitem(sys.modules, "own", own := ModuleType("own"))
-    for block in blocks("docs/howto/extend.md", "python")[1:3]:
+    for block in blocks("docs/howto/extend.md", "python")[2:4]:
         exec(block, own.__dict__)
     assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
     cli("figures", "101", "--out", "other")
