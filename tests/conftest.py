@@ -78,6 +78,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     records, long = config.getoption("--equation-errors") is not None, config.getoption("--long")
     if records:
         items[:] = [item for item in items if "record_error" in getattr(item, "fixturenames", ())]
+    if config.pluginmanager.hasplugin("timeout"):
+        for item in items:
+            # Seconds: ten times what the slowest take on a machine with nothing else to do.
+            item.add_marker(pytest.mark.timeout(3600 if item.get_closest_marker("long") else 600))
     left_out = {} if long else {"long": "takes minutes: make test-long"}
     if not (long or records or config.getoption("--slow")):
         left_out["slow"] = "takes seconds: make test-slow"

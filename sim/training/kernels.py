@@ -177,8 +177,12 @@ def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _failure(error: Exception) -> str:
-    said = str(error).strip() or "no reason given"
-    return f"cannot be compiled here ({type(error).__name__}: {said.splitlines()[0]})"
+    """Say in one line what is wrong: torch wraps the cause, and quotes the compiler after its command."""
+    while inner := getattr(error, "inner_exception", None):
+        error = inner
+    first, *others = str(error).strip().splitlines() or ["no reason given"]
+    told = next((line.strip() for line in others if "error:" in line), first)
+    return f"cannot be compiled here ({type(error).__name__}: {told})"
 
 
 def _largest_difference(found: Parameters, expected: Parameters) -> float:

@@ -7,6 +7,7 @@ tests share theirs.
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -129,15 +130,22 @@ def test_compiled_gradients_may_differ_by_rounding_and_no_more(
         assert report.difference == pytest.approx(times * limit, rel=0.1)
 
 
-def test_a_compiler_that_fails_without_a_word_leaves_torchs_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> Any:
-        raise AssertionError
+QUOTED = "C++ compile error\n\nCommand:\nc++ -O3\n\nOutput:\na.cpp:1: fatal error: no Python.h\n"
 
-    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: fail)
+
+@pytest.mark.parametrize(
+    ("said", "told"), [((), "no reason given"), ((QUOTED,), "a.cpp:1: fatal error: no Python.h")]
+)
+def test_a_compiler_that_fails_leaves_torchs_kernels_and_the_cause(
+    said: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped: Any = RuntimeError("backend='inductor' raised:\nand more")
+    wrapped.inner_exception = AssertionError(*said)
+    monkeypatch.setattr(kernels, "compiled_gradients", lambda *_: Mock(side_effect=wrapped))
     for epochs, recorded in ((kernels.COMPILE_FROM, None), (1, {"kernels": {"used": "compiled"}})):
         report = choose_kernels(Trainer(small(epochs=epochs).members()), recorded=recorded)
         assert report.used == "torch"
-        assert report.reason == "cannot be compiled here (AssertionError: no reason given)"
+        assert report.reason == f"cannot be compiled here (AssertionError: {told})"
 
 
 def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:

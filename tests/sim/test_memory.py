@@ -1,6 +1,7 @@
 """The memory that is said beforehand, and the memory that a run then takes."""
 
 import platform
+import statistics
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -44,20 +45,21 @@ def test_the_estimated_memory_is_within_a_fifth_of_the_peak(name: str, forked: A
     assert abs(estimated - measured) < 0.2 * measured
 
 
-def _faults() -> int:
-    """Return the page faults of 20 allocations of the paper's hidden layer; -1 where memory is not kept."""
+def _faults() -> float:
+    """Return the page faults of allocating the paper's hidden layer twice; -1 where memory is not kept.
+
+    The median of 21 rounds: one of them may begin a new place in the heap, or the system may move a page.
+    """
     import resource
 
     import torch
 
-    if not keep_freed_memory():
-        return -1
-    for _ in range(3):
+    def faults() -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         torch.ones(900, 512).mul(2.0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(20):
-        torch.ones(900, 512).mul(2.0)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    return statistics.median(faults() for _ in range(21)) if keep_freed_memory() else -1
 
 
 def test_freed_memory_is_kept_where_the_c_library_can(forked: Any) -> None:
@@ -67,5 +69,5 @@ def test_freed_memory_is_kept_where_the_c_library_can(forked: Any) -> None:
     if faults < 0:
         assert platform.libc_ver()[0] != "glibc"
         pytest.skip("not glibc")
-    # Handed back each time they would be 2 × 450 pages a round.
-    assert faults < 20 * 90
+    # Of memory that is handed back each time, 2 × 450 pages.
+    assert faults < 90

@@ -74,6 +74,14 @@ def test_a_limit_is_raised_by_an_option_that_the_command_has(line, told, cli, mo
     assert cli(*line.split(), code=2).err.endswith(f"{told}.\n")
 
 
+def test_an_error_of_the_system_names_the_file(cli, monkeypatch):
+    monkeypatch.setattr(
+        "validate.commands.predict.run", Mock(side_effect=OSError(36, "File name too long", "f"))
+    )
+    said = cli("predict", "paper", code=2).err
+    assert said == "anchorflow: f: File name too long; check the path\n"
+
+
 def test_the_claims_that_are_suggested_are_judged_by_the_same_runs():
     words = ["--runs", "a b", "c", "--kept", "k"]
     assert shlex.split(claims._places(parse("claims", claims.Options, ["1", *words]))) == words
@@ -168,7 +176,6 @@ def test_train_then_compare(config, tmp_path, cli):
         ("study --drop", ["drop", "add --keep"]),
         ("study --keep --kept /dev/null/k", ["/dev/null/k", "cannot be written"]),
         ("claims 1 --engine dask", ["engine", "add --run"]),
-        ("claims --runs " + 300 * "x", ["too long", "check the path"]),
     ],
 )
 def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
