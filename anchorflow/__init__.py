@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     import theory as theory
     import validate as validate
 
+    __version__: str
+
 __all__ = ["sim", "theory", "validate"]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> ModuleType | str:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("anchorflow")
     if name not in __all__:
         raise AttributeError(f"module 'anchorflow' has no attribute {name!r}")
     from importlib import import_module
@@ -28,4 +34,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__doc__"]
+    return [*__all__, "__doc__", "__version__"]

@@ -13,7 +13,10 @@ from anchorflow import _signals
 
 
 def main() -> int:
-    """Run the command; a folder that hides one of the packages is refused in one sentence."""
+    """Run the command; where it cannot run, such as beside a folder that hides a package, say so."""
+    if not _signals.POSIX:
+        print("anchorflow: this command needs Linux or macOS; on Windows, run it inside WSL", file=sys.stderr)
+        return 2
     _signals.stop_at_once()
     try:
         return _run()

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-NEEDS = {"theory": ("theory",), "sim": ("theory", "sim"), "validate": ("theory", "sim", "validate")}
-"""The packages that each one needs, itself included."""
+NAMES = {"theory": "Task", "sim": "RunConfig", "validate": "judge_claims"}
+"""The packages, each after those that it needs, and a public name of each."""
 
 
 def load(name: str) -> ModuleType:
@@ -19,9 +19,10 @@ def load(name: str) -> ModuleType:
     Raises
     ------
     ImportError
-        If Python would find, or has loaded, a different package by its name or by the name of one it needs.
+        If Python would find, or has loaded, a different package by its name or by the name of one it needs,
+        or if another project, such as ``configobj``, was installed into the same folder.
     """
-    for package in NEEDS[name]:
+    for package, public in NAMES.items():
         loaded = sys.modules.get(package)
         spec = find_spec(package) if loaded is None else loaded.__spec__
         if spec is None:
@@ -33,4 +34,15 @@ def load(name: str) -> ModuleType:
                 f"{place} hides anchorflow's package {package!r}: rename it, or start Python with -P, which "
                 "does not search the current or the script's folder (the command anchorflow never does)"
             )
-    return importlib.import_module(name)
+        if public not in dir(importlib.import_module(package)):
+            from importlib.metadata import packages_distributions
+
+            others = sorted({*packages_distributions().get(package, ())} - {"anchorflow"})
+            raise ImportError(
+                f"{place} is not anchorflow's package {package!r} any more: "
+                f"{' and '.join(others) or 'another'} was installed over it, "
+                "or removed with it; give anchorflow an environment of its own"
+            )
+        if package == name:
+            break
+    return sys.modules[name]

@@ -9,7 +9,9 @@ TYPE_CHECKING = False  # Instead of typing's, which takes a while to load.
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+POSIX = hasattr(signal, "SIGHUP")
+"""Whether this system has the signals that the command lives by; Windows has not."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP, signal.SIGQUIT) if POSIX else ()))
 
 
 def stop(number: int = signal.SIGINT, *_: object) -> None:

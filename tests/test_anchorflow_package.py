@@ -1,16 +1,19 @@
 """The project under one name, beside foreign packages too; signals while a command is loaded or runs."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import anchorflow
+from anchorflow._packages import load
 from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_signal_ignored
 
 
@@ -27,11 +30,21 @@ def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str
     )
 
 
+FOREIGN = {"theory": "theory.py", "sim": "sim/__init__.py", "validate": "validate/__init__.py"}
+
+
+def hide(name: str, folder: Path) -> None:
+    """Write a package or module of that name that is not ours."""
+    file = folder / FOREIGN[name]
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("WHOSE = 'mine'\n")
+
+
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """Return a folder with a package ``sim`` that is not ours."""
-    (tmp_path / "sim").mkdir()
-    (tmp_path / "sim" / "__init__.py").write_text("WHOSE = 'mine'\n")
+    """Return a folder in which all three packages have namesakes."""
+    for name in FOREIGN:
+        hide(name, tmp_path)
     return tmp_path
 
 
@@ -51,29 +64,44 @@ assert anchorflow.theory.Task.paper() == theory.Task.paper()
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert set(anchorflow.__all__) == {"theory", "sim", "validate"} < set(dir(anchorflow))
+    assert anchorflow.__version__ == version("anchorflow")
     with pytest.raises(AttributeError, match="nothing"):
         anchorflow.nothing  # noqa: B018
 
 
-def test_a_foreign_package_is_named_in_one_sentence(foreign: Path) -> None:
-    code = """
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_package_is_named_in_one_sentence(name: str, tmp_path: Path) -> None:
+    hide(name, tmp_path)
+    code = f"""
 import anchorflow
-anchorflow.theory.Task.paper()
-for name in ('sim', 'validate'):
+for name in ('theory', 'sim', 'validate'):
     try:
         getattr(anchorflow, name)
     except ImportError as error:
         print(error)
-import sim
-print(sim.WHOSE)
+import {name}
+print({name}.WHOSE)
 """
-    done = python("-c", code, cwd=foreign)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     *refusals, whose = done.stdout.splitlines()
-    assert len(refusals) == 2
-    assert all(f"{foreign / 'sim'} hides anchorflow's package 'sim'" in line for line in refusals)
-    assert all("rename it" in line for line in refusals)
+    assert len(refusals) == {"theory": 3, "sim": 2, "validate": 1}[name]
+    place = tmp_path / FOREIGN[name].removesuffix("/__init__.py")
+    said = f"{place} hides anchorflow's package {name!r}: rename it"
+    assert all(line.startswith(said) for line in refusals)
     assert whose == "mine"
+
+
+@pytest.mark.parametrize(("owners", "named"), [([], "another"), (["anchorflow", "configobj"], "configobj")])
+def test_a_package_that_was_overwritten_is_named(
+    owners: list[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anchorflow._packages.NAMES", {"theory": "Task", "validate": "not_there"})
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"validate": owners})
+    said = f"{ROOT / 'validate'} is not anchorflow's package 'validate' any more: {named} was installed over"
+    with pytest.raises(ImportError, match=f"^{re.escape(said)}"):
+        load("validate")
+    assert load("theory").__name__ == "theory"
 
 
 def test_the_command_works_beside_a_foreign_package(
@@ -93,7 +121,7 @@ def test_the_module_refuses_in_one_sentence_and_is_helped_by_a_flag(foreign: Pat
     done = python("-m", "anchorflow", "train", "nowhere.toml", cwd=foreign)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "hides anchorflow's package 'sim'" in done.stderr
+    assert "hides anchorflow's package 'theory'" in done.stderr
     helped = python("-P", "-m", "anchorflow", "train", "nowhere.toml", cwd=foreign)
     assert "no such file" in helped.stderr
 
@@ -184,6 +212,13 @@ def test_ctrl_c_when_all_is_done() -> None:
     status, printed, error = ended(f"{code}\nsys.argv = ['anchorflow', '--version']\nsys.exit(main())")
     assert (status, error) == (-signal.SIGINT, "")
     assert printed.startswith("anchorflow ")
+
+
+def test_a_system_without_these_signals_is_refused_in_one_sentence() -> None:
+    code = "import signal, sys; del signal.SIGHUP, signal.SIGQUIT; from anchorflow.__main__ import main"
+    done = python("-c", f"{code}; sys.exit(main())")
+    refusal = "anchorflow: this command needs Linux or macOS; on Windows, run it inside WSL\n"
+    assert (done.returncode, done.stderr) == (2, refusal)
 
 
 def test_signals_that_are_ignored_stay_ignored() -> None:

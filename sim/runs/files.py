@@ -104,7 +104,7 @@ def is_leftover(path: Path) -> bool:
 
 def read_regular(path: Path) -> bytes:
     """Return the content of a regular file; anything else, such as a pipe, is an OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
