@@ -5,7 +5,7 @@ OLDEST := $(VENV)-oldest
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test test-slow test-long test-oldest lint docs bench mutants house clean
+.PHONY: demo test test-slow test-long test-oldest test-machines lint docs bench mutants house clean
 
 demo: $(VENV)/.base
 	$(BIN)/anchorflow demo --out runs/demo --overwrite
@@ -23,6 +23,10 @@ test-long: $(VENV)/.docs docs/node_modules
 
 test-oldest: $(OLDEST)/.dev
 	$(OLDEST)/bin/python -m pytest --numprocesses auto
+
+# What depends on arithmetic, with the kernels of other processors.
+test-machines: $(VENV)/.dev
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m tests.machines $(if $(MACHINES),--count $(MACHINES))
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
