@@ -108,7 +108,9 @@ def test_predict_prints_and_writes(tmp_path, cli):
         *(f"fig4c_cosines_{group}" for group in ("memory", "reasoning", "all_anchors")),
         *("fig4b_label_distributions", "fig5cd_geometry_reasoning", "fig9_rows_reasoning"),
     }
-    assert "reasoning anchor" in cli("predict", "emb-mlp").out
+    said = cli("predict", "emb-mlp", "--out", str(tmp_path / "p")).out
+    assert "reasoning anchor" in said
+    assert said.endswith(f"\nwritten to {tmp_path / 'p'}\n")
 
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
@@ -296,7 +298,7 @@ def test_derive_shows_one_lists_all_and_writes_the_page(tmp_path, monkeypatch, c
     page = tmp_path / "page.md"
     two = {name: derivations()[name] for name in ("mu_s", "prop 1")}
     monkeypatch.setattr("theory.derive.derivation.derivations", lambda: two)
-    cli("derive", "--all", "--latex", "--out", str(page))
+    assert cli("derive", "--all", "--latex", "--out", str(page)).out == f"written to {page}\n"
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2
     assert "did you mean" in cli("derive", "prop 9", code=2).err

@@ -40,6 +40,7 @@ def test_train_then_compare(cli):
     run = Run.open("runs/gamma0.8_seed3")
     assert run.corpora()["toy"].vocab_size == task["vocab_size"]
     compared = cli("corpus", "compare", "runs", "--out", "report", code=None)
+    assert compared.out.endswith(f"\npage: {Path('report/comparison.html')}\n")
     assert "losses at the end" in compared.out
     data = json.loads(Path("report/comparison.json").read_text())
     assert compared.code == ("fails" in data["claims"].values())

@@ -65,7 +65,7 @@ def test_questions_need_no_field(here, cli):
 def test_a_folder_is_written_and_nothing_else_is_replaced(toy, cli):
     command = ["corpus", "predict", "toy.txt", "--top", "5", "--nearest", "dog", "--out", "out"]
     cli(*command)
-    cli(*command)
+    assert cli(*command).out.endswith(f"\nwritten to {Path('out/corpus-prediction.html')}\n")
     written = {file.relative_to("out").as_posix() for file in Path("out").rglob("*") if file.is_file()}
     assert written == {
         *("corpus-prediction.json", "corpus-prediction.html", "manifest.json"),
