@@ -1,7 +1,9 @@
 """Run folders: what they hold, what is refused, one writer for each, that nothing is overwritten unasked."""
 
+import datetime
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -16,11 +18,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sim import Progress, Run, RunConfig, RunFolder, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.errors import BusyError
-from sim.runs.files import is_being_written, only_writer
+from sim.runs.files import CheckpointState, is_being_written, only_writer
 from sim.runs.folder import read_config
 from sim.runs.manifest import Listed, Manifest
 from sim.training.engines.local import SIGNALS
@@ -41,13 +44,43 @@ def test_a_run_folder_holds_what_it_should(run: Run) -> None:
     assert set(run.metrics[0]["loss"]) == {"mem", "rsn_train", "rsn_test"}
     assert run.embedding(4).shape == (48, 8)
     assert run.initial().W2.shape == (12, 48)
-    assert run.provenance["status"] == "complete"
-    names = {"commit", "dirty", "versions", "device", "wall_seconds", "peak_memory_mib", "seed", "matmul"}
-    assert names <= set(run.provenance)
     # Small weights: the first loss is that of a uniform guess over the vocabulary, ln 48.
     assert run.metrics[0]["loss"]["mem"] == pytest.approx(np.log(48), abs=1e-2)
     assert not list(run.path.rglob(".*"))
     assert len(list((run.path / "checkpoints").iterdir())) == 2
+
+
+def test_every_entry_of_a_runs_record_is_what_its_name_says(run: Run) -> None:
+    found, when = dict(run.provenance), datetime.datetime
+    assert when.now(datetime.UTC) - when.fromisoformat(found.pop("written")) < datetime.timedelta(hours=1)
+    assert re.fullmatch("[0-9a-f]{40}", found.pop("commit") or 40 * "0")
+    dirty, diff = found.pop("dirty"), found.pop("diff")
+    assert (dirty, diff) == (None, None) or isinstance(dirty, bool)
+    assert dirty or not diff
+    assert found.pop("versions")["torch"] == torch.__version__
+    assert found.pop("matmul")["route"] in found["arithmetic"]
+    assert found.pop("kernels")["used"] in found.pop("arithmetic")
+    assert 0 < found.pop("wall_seconds") < 300
+    assert 30 < found.pop("peak_memory_mib") < 30_000
+    assert found.pop("sources")["training.epochs"] == "user"
+    assert found.pop("processor")
+    assert found == {
+        **{"status": "complete", "reason": None, "epoch": 4, "seed": 0, "trained_with": ["gamma0.8_seed0"]},
+        **{"python": platform.python_version(), "system": platform.platform(), "device": "cpu", "threads": 1},
+        **{"parts": [], "tokenizer": None, "model_file": None},
+    }
+
+
+def test_the_two_newest_checkpoints_up_to_a_step_are_kept(folder: Path) -> None:
+    run = RunFolder(folder)
+    before = run.checkpoint_steps()
+    for step in (30, 31, 32, 33):
+        run.write_checkpoint({"w": np.zeros(1)}, CheckpointState(4, 0, step, 0.0, None, 0.0))
+    assert len(before) == 2
+    assert run.checkpoint_steps() == [33, 32]
+    run.drop_checkpoints(32)
+    assert run.checkpoint_steps() == [32]
+    assert {name for name in run.listed() if "step" in name} == {"checkpoints/step_000000032.safetensors"}
 
 
 def test_saved_statistics_are_those_of_the_training_data(run: Run) -> None:

@@ -1,6 +1,7 @@
 """The engine's steps against a plain loop, members against their ensemble, and evaluations by hand."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,9 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, Trainer, estimate, label_logits, train_together
+from sim import MemberConfig, Trainer, estimate, label_logits, seeds, train_together
 from sim.data.dataset import TaskDataset
-from sim.seeds import torch_stream
 from sim.training import trainer as module
 from sim.training.schedule import learning_rate
 from tests.sim.conftest import NOISY_TASK, small, small_member
@@ -121,8 +121,11 @@ def test_what_is_not_finite_ends_a_member(loss: float, norm: float, monkeypatch:
 
 
 @pytest.mark.parametrize("model", [KINDS["emb-mlp"], KINDS["post"]], ids=["emb-mlp", "post"])
-def test_scores_are_means_over_the_rows_that_are_evaluated(model: dict[str, Any]) -> None:
+def test_scores_are_means_over_the_rows_that_are_evaluated(
+    model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of each member by its own weights; sampling, chunks and data sets change nothing else."""
+    monkeypatch.setitem(module._CHUNK, "cpu", 7)  # Of 13 sequences, 7 and 6, or 6 × 2 and 1.
     own: Any = {"dtype": "float64", "seeds": [0, 1], "init_rates": [0.5], "model": model}
     trainer = Trainer(small(evaluation_size=13, **own).members())
     for _ in range(20):
@@ -156,19 +159,24 @@ def test_sampled_rows_are_a_uniform_draw_of_each_data_set() -> None:
 
 
 @every_kind
-def test_random_streams_of_a_run_are_distinct(model: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, str]] = []
+def test_every_draw_of_a_run_has_a_stream_of_its_own(
+    model: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the contributors' page; draws from one stream would depend on each other."""
+    asked, seed_of = Counter[tuple[int, str]](), seeds.stream_seed
 
-    def stream(seed: int, name: str) -> torch.Generator:
-        asked.append((seed, name))
-        return torch_stream(seed, name)
+    def stream_seed(seed: int, stream: str) -> int:
+        asked[seed, stream] += 1
+        return seed_of(seed, stream)
 
-    monkeypatch.setattr(module, "torch_stream", stream)
-    monkeypatch.setattr("sim.models.initial.torch_stream", stream)
-    trainer = Trainer(small(seeds=[0, 1], evaluation_size=5, model=model).members())
-    assert len(asked) == len(set(asked)) == 2 * (3 + len(trainer.parameters))
-    starts = [torch_stream(*each).initial_seed() for each in asked]
-    assert len(set(starts)) == len(starts)
+    monkeypatch.setattr(seeds, "stream_seed", stream_seed)
+    data = {"source": "draw", "n_sequences": 210, "shuffle_labels": True}
+    own: Any = {"evaluation_size": 5, "model": model | {"initial_embedding": "shuffled-distributions"}}
+    trainer = Trainer(small(seeds=[0, 1], task=NOISY_TASK, data=data, **own).members())
+    names = ["evaluation", *(f"data/{name}" for name in ("shuffle", "noise", "draw", "labels", "table"))]
+    names += [f"init/{name}" for name in ("turn", "exchange", *trainer.parameters)]
+    assert asked == Counter((seed, name) for seed in (0, 1) for name in names)
+    assert len({seed_of(*stream) for stream in asked}) == len(asked)
 
 
 def test_fresh_noise_draws_every_epoch_anew() -> None:

@@ -32,7 +32,7 @@ from validate.predict.predictors import uniform_cosines
 from validate.report import FOLDERS, Report
 from validate.report.document import NotDrawn, ReportDocument
 from validate.report.figures import MOST_SETTINGS, draw_cosines, paper_figures
-from validate.report.page import page, render, setting_rows
+from validate.report.page import SECTIONS, page, render, setting_rows
 
 SCHEMA = ReportDocument.model_json_schema(mode="serialization")
 MARKUP = '<script>alert("x")</script> & <b>'
@@ -60,6 +60,9 @@ def test_the_page_is_self_contained(report, written):
     page = Page(text)
     assert page.open == []
     assert page.references
+    assert [place for place in page.ids if place in SECTIONS] == [*SECTIONS]
+    for name, body in re.findall(r'<section aria-labelledby="(\w+)">(.*?)</section>', text, re.DOTALL):
+        assert len(re.sub("<[^>]*>", "", body).split()) > 20, name
     assert '<html lang="en">' in text
     assert '<meta name="viewport" content="width=device-width' in text
     assert len(page.alts) == len(report.all_figures())

@@ -1,5 +1,6 @@
 """Each artist of the paper's figures carries the array that it names; other runs are refused."""
 
+import itertools
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ from sim.config.run import make_member_config, make_run_config
 from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures import synthetic
-from theory import InputError
+from theory import InputError, cosine_matrix
 from validate.figures import Curves, HeatMap, Points
+from validate.figures.panels.panel import seeds_text
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
 from validate.figures.runs import (
     ATTENTION,
@@ -203,6 +205,48 @@ def test_each_task_of_a_network_has_its_own_row():
     tasks = [synthetic.MEMORIES | {"vocab_size": size} for size in (80, 90)]
     runs = [synthetic.make_observations("emb-mlp", task=task) for task in tasks]
     assert len(FIGURES[8].sheet(runs).rows) == 2
+
+
+def test_captions_of_two_corpora_give_the_mean_over_seeds_of_what_they_name():
+    """Every corpus, seed and measure has numbers of its own; words are shown of the first seed alone."""
+    large, observed = (synthetic.several_language((gamma,)) for gamma in (0.3, 0.8))
+    rng, names = np.random.default_rng(0), synthetic.NAMES
+    measures = ("mean_cosine", "mean_cosine_centred", "mean_cosine_matched")
+    value = {key: 0.1 + 0.05 * i for i, key in enumerate(itertools.product(measures, names))}
+    for run, more in zip(observed, (0.0, 0.02), strict=True):
+        for (measure, name), number in value.items():
+            run.arrays[f"{measure}/{name}"] = np.full(3, number + more)
+        for name in names:
+            run.arrays[f"predicted/tied/{name}"] = cosine_matrix(rng.normal(size=(synthetic.WORDS, 3)))
+
+    def text(of):
+        return seeds_text([of(run) for run in observed], (-1.0, 1.0))
+
+    def told(name):
+        known, centred, matched = (
+            text(lambda run, key=f"{measure}/{name}": run.arrays[key][-1]) for measure in measures
+        )
+        rest = "over tokens that the other corpus lacks, in pairs of equal frequency"
+        return f"{name} {known}, {centred} with the common mean removed, {matched} {rest}"
+
+    figure = draw_figure(7, large + observed)
+    assert f"at that snapshot: {'; '.join(map(told, names))}. " in figure.caption
+    pairs = np.triu_indices(synthetic.WORDS, 1)
+    for row, name in zip(draw_figure(14, large + observed).rows, names, strict=True):
+        likeness = text(
+            lambda run, name=name: np.corrcoef(
+                run.arrays[f"predicted/tied/{name}"][pairs], run.arrays[f"cosine/{name}"][-1][pairs]
+            )[0, 1]
+        )
+        assert row.says.endswith(f", {likeness} at γ = 0.8.")
+        for panel, key in zip(
+            (row.panels[0], row.panels[-1]), (f"predicted/tied/{name}", f"cosine/{name}"), strict=True
+        ):
+            matrices = [run.arrays[key] if "tied" in key else run.arrays[key][-1] for run in observed]
+            means = [matrix[pairs].mean() for matrix in matrices]
+            assert isinstance(panel, HeatMap)
+            assert panel.numbers.endswith(f"mean cosine of pairs {seeds_text(means, (-1.0, 1.0))}")
+            np.testing.assert_allclose(panel.values, matrices[0])
 
 
 def test_the_footnote_has_the_width_of_the_one_layer_model():
