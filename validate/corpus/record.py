@@ -124,6 +124,10 @@ class Recorder:
         self._predict(roles, data, embedding, top)
         self._start = {role.name: _gamma(role, tensor) for role, tensor in self._tensors()}
 
+    def __repr__(self) -> str:
+        matrices = f"{len(self._matrices)} matrices of {type(self.model).__name__}"
+        return f"Recorder({matrices}, every {self.every} steps; {len(self.rows)} records)"
+
     def _predict(self, roles: Sequence[Role], data: Any, embedding: str | None, top: int) -> None:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
         self._grams, rng = dict[str, list[FloatArray]](), np.random.default_rng(self._seed)

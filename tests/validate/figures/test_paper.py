@@ -452,3 +452,7 @@ def test_captions_are_written_beside_figures_and_printed(here, cli):
     assert text.startswith("Fig. 2: ")
     assert FIGURES[2].sheet([]).caption in text
     assert FIGURES[2].sheet([]).caption in said
+
+
+def test_a_figure_shows_itself_in_a_line():
+    assert repr(FIGURES[13]) == "PaperFigure(13: Singular values over γ)"

@@ -81,7 +81,7 @@ def _cut(runs: list[Observations]) -> list[Observations]:
     return cut + [run for run in runs if run.epochs[-1] > shortest.epochs]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PaperFigure:
     """A figure of the paper, or one of your own.
 
@@ -103,6 +103,9 @@ class PaperFigure:
     sources: tuple[Source, ...]
     build: Build
     compares: Literal["", "γ", "learning rate"] = ""
+
+    def __repr__(self) -> str:
+        return f"PaperFigure({self.number}: {self.title})"
 
     def draw(self, observations: Sequence[Observations]) -> Sheet:
         """Build the figure from runs and draw it; refuse runs that cannot make it, or none."""
