@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from theory.edge.arrays import FloatArray
+from validate.figures.paper.registry import Source
+from validate.figures.runs import apart
 from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
 from validate.observe import NoRunsError, kept
 from validate.observe.groups import Setting, early_text, group_runs
@@ -54,17 +57,17 @@ def entry(setup: Setup, setting: Setting) -> dict[str, Any]:
     }
 
 
-def entries() -> list[dict[str, Any]]:
+def entries(setups: Sequence[Setup] = SETUPS) -> list[dict[str, Any]]:
     """Return what is kept at every setting."""
     found = []
-    for setup in SETUPS:
+    for setup in setups:
+        # Figures show the same seeds: those of two studies, cut to one length.
+        study = {"printed": "printed+printed-seeds"}.get(setup.study, setup.study)
         try:
-            settings = group_runs(kept(setup.study))
+            runs = [run for own in Source((study,)).find(kept).values() for run in own]
         except NoRunsError:
             continue
-        # A run that was trained for longer than the others is a setting of its own.
-        most = {s.init_rate: s for s in sorted(settings, key=lambda s: len(s.runs))}
-        found += [entry(setup, most[rate]) for rate in sorted(most)]
+        found += [entry(setup, setting) for setting in group_runs(apart(runs))]
     return found
 
 

@@ -125,6 +125,12 @@ def test_expressions_are_read_as_theory_reads_them_and_what_is_no_rule_is_refuse
         assert found[text]["error"], text
 
 
+def test_the_printed_settings_have_all_their_seeds():
+    module = load_script("explorer_runs")
+    shown = {each["rate"]: each["seeds"] for each in module.entries(module.SETUPS[:1])}
+    assert shown == {0.3: "6 seeds", 0.5: "1 seed", 0.8: "6 seeds"}
+
+
 PHONE = {"width": 390, "height": 844}
 
 

@@ -76,7 +76,7 @@
 
   /** Draw the range of each step's time on a logarithmic axis. */
   explorer.drawSteps = function (steps) {
-    const [width, row, left] = [360, 24, 34];
+    const [width, row, left] = [360, 24, 46];
     const shown = steps.filter((step) => Number.isFinite(step.high));
     if (!shown.length) return "<p>Nothing is driven: no step.</p>";
     const logs = shown.flatMap((step) => [Math.log10(step.low), Math.log10(step.high)]);
