@@ -16,20 +16,19 @@ from tests.validate.conftest import tiny_config
 RESULTS = frozenset(
     [
         *("Answer", "Audit", "Claim", "Condition", "CorpusPrediction", "EmbeddingComparison"),
-        *("EmbeddingSeries", "Endpoint", "Escape", "Estimate", "Finding", "GivenRuns", "Observations"),
         *(
-            "Other",
-            "Outcome",
-            "PaperFigure",
-            "Prediction",
-            "Predictor",
-            "Report",
-            "Row",
-            "RungDistance",
-            "Setting",
-            "Study",
+            "EmbeddingSeries",
+            "Endpoint",
+            "Escape",
+            "Estimate",
+            "Finding",
+            "Findings",
+            "GivenRuns",
+            "Observations",
         ),
-        "register_predictor",  # Which takes a name once.
+        *("Other", "Outcome", "PaperFigure", "Prediction", "Predictor", "Report", "Row", "RungDistance"),
+        *("Runs", "Setting", "Study", "above", "at_least", "at_most", "below", "within"),
+        *("register_claim", "register_predictor"),  # Which take a number or a name once.
     ]
 )
 """What functions return, or what the package's own tables are made of."""

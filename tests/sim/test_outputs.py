@@ -125,7 +125,7 @@ def test_a_picture_or_a_table_stays_unless_asked(suffix: str, run_folder: Path, 
     write(file)
     whole = file.read_bytes()
     file.write_text("years of work")
-    with pytest.raises(InputError, match="--overwrite"):
+    with pytest.raises(InputError, match="overwrite=True"):
         write(file)
     assert file.read_text() == "years of work"
     write(file, overwrite=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sim import SGD
 from sim.config.run import MemberConfig
 from tests.tiny_task import TASK
 from tests.validate.judge.synthetic import ramp, run
@@ -106,14 +107,16 @@ def test_matched_accuracy_is_read_from_the_prediction():
 def test_a_training_that_is_not_predicted_is_refused():
     member: MemberConfig = run(0.8, 0, {"mem": ramp(1)}).config
     changes: list[tuple[str, dict[str, Any]]] = [
-        ("training", {"momentum": 0.9}),
         ("model", {"embedding_fan_in": "d_vob"}),
         ("model", {"tensor_init_rates": {"W1": 0.5}}),
         ("model", {"initial_embedding": "label-distributions"}),
         ("data", {"shuffle_labels": True}),
     ]
-    for section, change in changes:
-        changed = member.model_copy(update={section: getattr(member, section).model_copy(update=change)})
+    others = [
+        member.model_copy(update={section: getattr(member, section).model_copy(update=change)})
+        for section, change in changes
+    ]
+    for changed in [*others, member.model_copy(update={"training": SGD(momentum=0.9)})]:
         with pytest.raises(InputError, match="this kind of training is not predicted"):
             predict_for(changed, [0])
 

@@ -167,8 +167,11 @@ def trend(seed: Seed, of: OfRun = learned_bias) -> float:
 
 
 def least_rise(seed: Seed, of: OfRun) -> float:
-    """Return the least rise of a measure from one γ of a seed to the next; below 0 if it falls anywhere."""
-    return float(np.diff(_by_rate(seed, of)[1]).min())
+    """Return the least rise of a measure from one γ of a seed to the next, below 0 if it falls anywhere.
+
+    NaN for a single γ.
+    """
+    return float(np.diff(_by_rate(seed, of)[1]).min(initial=math.inf)) if len(seed) > 1 else math.nan
 
 
 def crossover(seed: Seed) -> Value:
