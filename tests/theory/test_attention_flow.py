@@ -158,6 +158,22 @@ def test_an_anchor_that_is_not_driven_hides_no_other():
     assert np.isnan(grown.selectivity)
 
 
+@pytest.mark.parametrize("form", ["paper", "exact"])
+@pytest.mark.parametrize(("n_keys", "q", "vocab_size"), [(4, 1, 24), (6, 1, 35), (7, 2, 36), (5, 2, 25)])
+def test_anchors_that_all_see_the_same_labels_have_no_direction(form, n_keys, q, vocab_size):
+    """Their labels are uniform on the keys: what is left of P^s − P̄ is rounding."""
+    total = " + ".join(f"a{k + 1}" for k in range(q))
+    rule = theory.Expression(f"18 + (key + {total}) % {n_keys}")
+    mappings = [
+        theory.Mapping([1, 2, 3], theory.Lookup(), "table"),
+        theory.Mapping([8, 9, 10], rule, "modular"),
+    ]
+    keys = range(18, 18 + n_keys)
+    task = Task(keys=keys, mappings=mappings, n_anchors=q, length=q + 1, vocab_size=vocab_size)
+    grown = theory.predict_value_growth(task, form=form, reference="marginal")
+    assert np.isnan([grown.reasoning, grown.memory, grown.selectivity]).all()
+
+
 SOURCES = ["embedding", "position", "layer_norm"]
 
 

@@ -1,6 +1,7 @@
 """When each thing is learned, and the embedding by then, against training by torch's own optimisers."""
 
 import math
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -118,6 +119,15 @@ def test_accuracy_is_the_share_of_right_answers():
     right = logits.argmax(axis=1) == EXAMPLE.labels
     assert found["training"][1] == pytest.approx(right[EXAMPLE.trains].mean())
     assert found["reasoning test"][1] == pytest.approx(right[~EXAMPLE.trains].mean())
+
+
+def test_single_precision_reaches_an_accuracy_of_one_and_does_not_pass_it():
+    """Shares in single precision do not quite sum to one."""
+    population = single_precision(POPULATION)
+    always = np.zeros_like(population.label_distributions)
+    always[..., 0] = 1  # What a network of zeros answers.
+    found = scores(replace(population, label_distributions=always), START.scaled(0).matrices, TANH)
+    assert [accuracy for _, accuracy in found.values()] == [1.0] * len(found)
 
 
 def test_times_and_bias_from_curves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import keyword
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -107,7 +108,10 @@ class Statement:
 
         # NumPy's printer knows no identity matrix of symbolic size: multiply it out.
         formula = self.statement.expand() if self.statement.has(sp.Identity) else self.statement
-        made: Callable[..., Any] = sp.lambdify(list(self.arguments), formula, modules=list(self.modules))
+        # SymPy would call the parameter λ "Dummy_" and a number: "lambda" is a word of Python's own.
+        renamed = {a: sp.Symbol(f"{a}_") for a in self.arguments if keyword.iskeyword(str(a))}
+        parameters = [renamed.get(argument, argument) for argument in self.arguments]
+        made: Callable[..., Any] = sp.lambdify(parameters, formula.subs(renamed), modules=list(self.modules))
         lines = [f"{symbol} : {description}" for symbol, description in self.arguments.items()]
         made.__name__ = re.sub(r"\W", "_", self.name)
         made.__doc__ = "\n".join(

@@ -120,7 +120,13 @@ def scores(
         labels = population.label_distributions[rows]
         loss[rows] = logsumexp(logits, axis=2) - np.einsum("ijk,ijk->ij", labels, logits)
         hit[rows] = np.take_along_axis(labels, logits.argmax(axis=2)[..., None], axis=2)[..., 0]
-    return {n: (float(np.sum(s * loss)), float(np.sum(s * hit))) for n, s in population.data_sets.items()}
+    return {n: (_mean(s, loss), _mean(s, hit)) for n, s in population.data_sets.items()}
+
+
+def _mean(shares: FloatArray, values: FloatArray) -> float:
+    """Return the mean over shares whose sum may differ from one by single precision's rounding."""
+    total = np.sum(shares, dtype=np.float64)
+    return float(np.sum(shares * values, dtype=np.float64) / total)
 
 
 def loss_function(

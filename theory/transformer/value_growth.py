@@ -29,6 +29,8 @@ from theory.transformer.drives import last_position_drive
 
 Form = Literal["paper", "exact"]
 Reference = Literal["uniform", "marginal"]
+_ROUNDING = 1e-13
+"""What is smaller than this share of its parts is taken to be the rounding of zero."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,11 @@ class ValueGrowth:
         Of the input side :math:`D^\top C / L`, largest first; those of dW_V/dt are proportional to them
         where W_f is small and d_k is large.
     direction : ndarray, shape (d,)
-        The top left singular vector; its sign makes the reasoning anchors' mean alignment positive.
+        The top left singular vector; its sign makes the reasoning anchors' mean alignment positive. NaN
+        where W_V does not grow.
     alignment : ndarray, shape (d,)
-        cos(w_s, direction) of every token, NaN for a token whose embedding is not driven.
+        cos(w_s, direction) of every token, NaN for a token whose embedding is not driven, or without a
+        direction.
     """
 
     task: Task
@@ -128,16 +132,26 @@ def predict_value_growth(
         raise InputError("task", [m.name for m in task.mappings], "only one kind of anchor", "give both")
     uniform = reference == "uniform"
     distribution = 1 / task.vocab_size if uniform else marginal_distribution(task, held_out=held_out)
-    # The reference is subtracted before the rows are scaled: a distribution equal to it leaves exact zeros.
     ratios, table = token_ratios(task, held_out=held_out), label_table(task, held_out=held_out)
-    every = ratios[:, None] * (table - distribution)
-    embedding = every if form == "paper" else last_position_drive(task, distribution, held_out)
+    every = _above_rounding(ratios[:, None] * (table - distribution), ratios)
+    embedding = every
+    if form == "exact":
+        embedding = _above_rounding(last_position_drive(task, distribution, held_out), ratios)
     left, values, _ = np.linalg.svd(embedding.T @ every / task.length)
+    if values[0] <= _ROUNDING * np.linalg.norm(embedding) * np.linalg.norm(every) / task.length:
+        unknown = np.full(task.vocab_size, np.nan)
+        return ValueGrowth(task, np.zeros_like(values), unknown, unknown)
     left = left @ settled_turn(left, values)
     with np.errstate(invalid="ignore"):
         alignment = cosine_matrix(embedding, left[:, :1].T)[:, 0]
     sign = -1.0 if np.nansum(alignment[list(task.reasoning_anchors)]) < -ROUNDING else 1.0
     return ValueGrowth(task, values, left[:, 0] * sign, alignment * sign)
+
+
+def _above_rounding(drive: FloatArray, ratios: FloatArray) -> FloatArray:
+    """Return a drive with zeros for the rows that are the difference of two equal distributions."""
+    size = np.abs(drive).sum(axis=1)
+    return np.where((size > _ROUNDING * ratios)[:, None], drive, 0.0)
 
 
 class TheoremTwo(NamedTuple):

@@ -1,5 +1,7 @@
 """What every derivation has to fulfil, and that none survives a fault in its steps or its statement."""
 
+import inspect
+
 import pytest
 import sympy as sp
 
@@ -34,7 +36,12 @@ def test_the_function_takes_exactly_the_symbols_of_the_statement(name: str) -> N
     # A matrix brings its own sizes with it.
     sizes = {n for m in made.arguments if isinstance(m, sp.MatrixSymbol) for n in m.shape}
     assert free - sizes <= set(made.arguments) <= made.statement.free_symbols
-    assert all(text in str(made.function().__doc__) for text in made.arguments.values())
+    function = made.function()
+    assert all(text in str(function.__doc__) for text in made.arguments.values())
+    # SymPy calls a parameter whose name Python does not allow "Dummy_" and a number that differs each time.
+    assert [name.rstrip("_") for name in inspect.signature(function).parameters] == [
+        str(symbol) for symbol in made.arguments
+    ]
 
 
 @pytest.mark.parametrize(
