@@ -43,9 +43,8 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         code = _run(words, begin)
         sys.stdout.flush()
     except (InputError, OutputError, IntegrationError) as error:
-        if isinstance(error, GradientLimitError):  # ``compare`` has no --max-gradients.
-            more = "leave out --flow" if words[:1] == ["compare"] else "allow more: --max-gradients"
-            error.remedy = f"Ask for fewer epochs or a smaller rate, or {more}"
+        if isinstance(error, GradientLimitError):
+            error.remedy = "Take --route batches, ask for fewer epochs, or allow more: --max-gradients"
         say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, str(error))}")
         return 2
     except OSError as error:

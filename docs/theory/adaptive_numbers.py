@@ -13,7 +13,6 @@ from theory import (
     AdamSettings,
     Task,
     adam_steps,
-    adaptive_flow,
     cosine_matrix,
     frozen_direction,
     frozen_flow,
@@ -70,9 +69,7 @@ def displacement() -> None:
         for name, options in RUNGS.items():
             noise: dict[str, Any] = {"batch_size": 100, "n_sequences": setting.n_train}
             plain: dict[str, Any] = {}
-            both = (
-                adaptive_flow(population, initial, times, settings, **options, **n) for n in (plain, noise)
-            )
+            both = (adam_steps(population, initial, marks, settings, **options, **n) for n in (plain, noise))
             paths[name] = [path.W_emb for path in both]
         for k, mark in enumerate(marks):
             for name, (without, with_noise) in paths.items():
@@ -95,36 +92,33 @@ def validity() -> None:
     )
     warnings.simplefilter("ignore")
     for rate in (1e-4, 1e-3, 3e-3, 1e-2):
-        for batch in (1, 4, 16, 50, 200, None):
+        for batch in (1, 4, 16, 50, 200):
             rows = []
             for gamma in (0.3, 0.6, 0.9):
                 settings = AdamSettings(rate)
-                setting = Setting(SMALL, settings, gamma, batch=batch or 10**6)
+                setting = Setting(SMALL, settings, gamma, batch=batch)
                 population, initial, *_ = setting.start()
                 mark, n = round(0.2 / rate), setting.n_train
                 options: dict[str, Any] = {
                     "batch_size": batch,
-                    "n_sequences": batch and n,
+                    "n_sequences": n,
                     "activation": "tanh",
                 }
-                flow = adaptive_flow(population, initial, [0.2], settings, **options).W_emb[0]
-                if batch is None:
-                    runs = [adam_steps(population, initial, [mark], settings, activation="tanh").W_emb[0]]
-                else:
-                    runs = [embeddings(setting, [mark], order)[0] for order in range(2)]
+                flow = adam_steps(population, initial, [mark], settings, **options).W_emb[0]
+                runs = [embeddings(setting, [mark], order)[0] for order in range(2)]
                 among = compared(setting, initial.W_emb, runs[0], runs[-1])[0]
                 found = np.mean([compared(setting, initial.W_emb, flow, run) for run in runs], axis=0)
                 rows.append([among, *found])
             table = np.array(rows)
             length = table[np.argmax(np.abs(np.log(table[:, 2]))), 2]
-            noise = f"{rate * (n - batch) / (n - 1) / batch:.1e}" if batch else "0"
+            noise = f"{rate * (n - batch) / (n - 1) / batch:.1e}"
             cells = [
                 f"{table[:, 0].min():.3f}",
                 f"{table[:, 1].min():.3f}",
                 f"{length:.2f}",
                 f"{table[:, 3].max():.3f}",
             ]
-            print(f"| {rate:g} | {batch or 'full'} | {noise} | {' | '.join(cells)} |", flush=True)
+            print(f"| {rate:g} | {batch} | {noise} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

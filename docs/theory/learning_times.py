@@ -56,7 +56,7 @@ def predict(wanted: Sequence[Setting], file: Path) -> None:
     done = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     for setting in wanted:
         start = time.process_time()
-        curves = predict_for(setting.config, SEEDS, max_gradients=MOST_GRADIENTS)
+        curves = predict_for(setting.config, SEEDS, route="flow", max_gradients=MOST_GRADIENTS)
         cost = time.process_time() - start
         new = entry(setting, curves)
         done = [old for old in done if any(old.get(key) != new[key] for key in KEY)] + [new]

@@ -1,4 +1,4 @@
-"""The ladder of flows, AdamW's steps and flow, the staircase and learning times on a small task."""
+"""The ladder of flows, AdamW's steps, the staircase and learning times on a small task."""
 
 import warnings
 from collections.abc import Iterator
@@ -55,9 +55,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     for size in (None, 6):
         steps = theory.adam_steps(population, start, [0, 7, 90], settings, batch_size=size, **adam)
         yield f"adam_steps, batch {size}", kept(steps)
-        at = np.array([0, 7, 90]) * settings.rate
-        flow = theory.adaptive_flow(population, start, at, settings, batch_size=size, **adam)
-        yield f"adaptive_flow, batch {size}", kept(flow)
     frozen: dict[str, Any] = {"batch_size": 4, "softmax": "uniform", "moving": ["W_emb"]}
     yield "adam_steps, frozen", kept(theory.adam_steps(population, start, [5], AdamSettings(1e-3), **frozen))
     stairs = theory.saddle_staircase(C, S, start.scaled(0.1), 2)
@@ -69,7 +66,9 @@ def entries() -> Iterator[tuple[str, Any]]:
     yield "escape_dose", [theory.escape_dose(start, u[:, k], w[k], threshold) for k in range(3)]
     sizes: dict[str, Any] = {"init_rate": 0.6, "n_epochs": 40, "d_m": 16, "d_f": 24, "batch_size": 12}
     for name, optimizer in {"AdamW": AdamSettings(1e-3), "SGD": SGDSettings(0.3)}.items():
-        curves = theory.predict_learning(TASK, optimizer, seeds=(0, 1), **sizes)
-        yield f"predict_learning, {name}: steps", curves.steps
-        yield f"predict_learning, {name}: accuracies", curves.accuracy
-        yield f"predict_learning, {name}: losses", curves.loss
+        for route, growth in (("flow", 1.2), ("batches", 1.15)):
+            given = sizes | {"route": route, "growth": growth}
+            curves = theory.predict_learning(TASK, optimizer, seeds=(0, 1), **given)
+            yield f"predict_learning, {name}, {route}: steps", curves.steps
+            yield f"predict_learning, {name}, {route}: accuracies", curves.accuracy
+            yield f"predict_learning, {name}, {route}: losses", curves.loss

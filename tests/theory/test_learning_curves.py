@@ -1,6 +1,7 @@
 """When each thing is learned, and the embedding by then, against training by torch's own optimisers."""
 
 import math
+import warnings
 from dataclasses import replace
 from itertools import islice
 
@@ -110,7 +111,32 @@ def test_clipping_bounds_the_speed():
 def test_a_prediction_that_would_take_too_long_says_so():
     options = {"init_rate": 0.5, "n_epochs": 9, "d_m": 6, "d_f": 8, "batch_size": 12}
     with pytest.raises(theory.IntegrationError, match="max_gradients"):
-        theory.predict_learning(TASK, AdamSettings(2e-3), max_gradients=30, **options)
+        theory.predict_learning(TASK, AdamSettings(2e-3), route="flow", max_gradients=30, **options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "batch_size", "said"),
+    [
+        (SGDSettings(2.0), 36, "largest curvature"),
+        (AdamSettings(1e-2), 144, "first moment lags"),
+        (SGDSettings(0.2), 36, None),
+        (AdamSettings(1e-3), 144, None),
+    ],
+)
+def test_steps_too_long_for_a_flow_are_warned_of(settings, batch_size, said):
+    sizes = {
+        "init_rate": 0.5,
+        "d_m": 24,
+        "d_f": 48,
+        "n_epochs": 60,
+        "batch_size": min(batch_size, training_size(TASK)),
+    }
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        theory.predict_learning(TASK, settings, route="flow", scatter=False, **sizes)
+    texts = [str(w.message) for w in found]
+    assert [text for text in texts if said and said in text] == texts
+    assert bool(texts) == bool(said)
 
 
 def test_accuracy_is_the_share_of_right_answers():
@@ -182,23 +208,24 @@ def test_cosines_at_an_accuracy_are_those_of_training(record_error):
         )
         firsts.append([int(np.argmax(accuracy >= value)) - 11 for value in wanted])
         cosines.append([theory.cosine_matrix(course[k].W_emb[anchors]) for k in firsts[-1]])
-    found = theory.predicted_embedding(TASK, SETTINGS, accuracies=wanted, seed=3, **OPTIONS)
+    found = theory.predicted_embedding(TASK, SETTINGS, accuracies=wanted, seeds=(3,), route="flow", **OPTIONS)
     assert found.data_set == TRAINED
-    assert found.accuracy == pytest.approx(wanted)
-    assert found.steps == pytest.approx(np.mean(firsts, axis=0), rel=0.3)
+    assert found.accuracy[0] == pytest.approx(wanted)
+    assert found.steps[0] == pytest.approx(np.mean(firsts, axis=0), rel=0.3)
     start = theory.cosine_matrix(START.W_emb[anchors])
-    for W, observed in zip(found.W_emb, np.mean(cosines, axis=0), strict=True):
+    for W, observed in zip(found.W_emb[0], np.mean(cosines, axis=0), strict=True):
         ours = theory.cosine_matrix(W[anchors])
         error, moved = (np.abs(theory.off_diagonal(observed - other)).max() for other in (ours, start))
         record_error("cosines at an accuracy", float(error), below=moved / 4)
 
 
 def test_an_accuracy_is_where_its_step_is():
-    given = {"task": TASK, "settings": SGDSettings(0.5), "scatter": False, **OPTIONS}
+    given = {"task": TASK, "settings": SGDSettings(0.5), "route": "flow", "scatter": False, **OPTIONS}
+    given["seeds"] = (0,)
     found = theory.predicted_embedding(**given, accuracies=[0.2, 0.4])
-    steps = [int(step) for step in found.steps]
+    steps = [int(step) for step in found.steps[0]]
     again = theory.predicted_embedding(**given, steps=steps)
-    assert again.steps.tolist() == steps
+    assert again.steps.tolist() == [steps]
     # Linear between points that are 15 % of the steps apart.
     assert again.accuracy == pytest.approx(found.accuracy, abs=0.05)
     assert relative(again.W_emb, found.W_emb) < 0.01
@@ -208,11 +235,37 @@ def test_what_is_never_reached_is_nan():
     found = theory.predicted_embedding(
         TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS
     )
-    assert found.steps.tolist() == [0, np.inf]
-    assert np.isfinite(found.W_emb[0]).all()
-    assert np.isnan(found.W_emb[1]).all()
+    assert found.steps.tolist() == [[0, np.inf]] * 2
+    assert np.isfinite(found.W_emb[:, 0]).all()
+    assert np.isnan(found.W_emb[:, 1]).all()
+    assert np.isnan(found.cosines([1, 2])[1]).all()
     start = theory.predicted_embedding(TASK, AdamSettings(1e-4), accuracies=[0.0], **OPTIONS)
     assert start.steps.dtype == np.float64
+
+
+def test_the_distance_of_two_starts_is_that_of_their_cosines():
+    W = np.zeros((2, 1, 3, 2))
+    W[0, 0], W[1, 0] = [[1, 0], [1, 0], [0, 1]], [[1, 0], [0, 1], [0, 1]]
+    both = theory.PredictedEmbedding(np.ones((2, 1)), np.ones((2, 1)), W, "any")
+    assert both.cosines([0, 1])[0, 0, 1] == pytest.approx(0.5)
+    # Of the three pairs two differ, each by one.
+    assert both.apart([0, 1, 2]) == pytest.approx(math.sqrt(2 / 3))
+    alone = theory.PredictedEmbedding(np.ones((1, 1)), np.ones((1, 1)), W[:1], "any")
+    assert np.isnan(alone.apart([0, 1])).all()
+
+
+@pytest.mark.parametrize("modular", [False, True])
+def test_starts_that_break_a_symmetry_differently_are_warned_of(modular):
+    """Every turn of the circle solves a modular sum; an ordinary sum has one direction."""
+    rule = theory.Expression("10 + (key + a1 + a2) % 12") if modular else Sum()
+    keys = range(10, 22)
+    task = Task(keys=keys, mappings=[Mapping(range(9), rule, "rule")], n_anchors=2, length=3, vocab_size=40)
+    sizes = {"init_rate": 0.6, "d_m": 100, "d_f": 100, "batch_size": 54, "accuracies": [0.5]}
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        predicted = theory.predicted_embedding(task, AdamSettings(3e-3), max_epochs=200, **sizes)
+    assert np.isfinite(predicted.steps).all()
+    assert bool(found) == (predicted.apart(task.anchors)[0] > 0.3) == modular
 
 
 def test_the_set_that_counts_as_learned():

@@ -164,8 +164,6 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.one_mode_answers(theory.count_population(ALWAYS_FIVE)),
     ],
     "times": [
-        lambda: theory.adaptive_flow(POPULATION, START, [1.0, 0.5], ADAM),
-        lambda: theory.adaptive_flow(POPULATION, START, [1e9], ADAM),
         *(partial(f, times=t) for f in FLOWS for t in ([-1.0], [np.nan], [2.0, 1.0], [], [[0.0]])),
     ],
     "keep": [*(partial(f, times=[1.0], keep=("W3",)) for f in FLOWS), lambda: FROZEN["W1"]],

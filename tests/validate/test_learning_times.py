@@ -122,22 +122,25 @@ def test_a_training_that_is_not_predicted_is_refused():
 
 
 @pytest.mark.usefixtures("blank_pictures")
-@pytest.mark.parametrize("scatter", [False, True])
-def test_the_command_s_curves_are_those_of_its_options(scatter, tmp_path, cli):
+@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
+@pytest.mark.parametrize("route", ["batches", "flow"])
+def test_the_command_s_curves_are_those_of_its_options(route, tmp_path, cli):
     file = tmp_path / "task.toml"
     file.write_text(TASK)
     words = ["predict", str(file), "--curves", "--init-rate", "0.6", "--lr", "2e-3", "--seed", "2"]
-    words += ["--epochs", "4", *["--scatter"] * scatter]
+    words += ["--epochs", "4", "--route", route]
     found = cli(*words, "--json", "--out", str(tmp_path / "out")).json()
     assert json.loads((tmp_path / "out" / "prediction.json").read_text()) == found
     assert (tmp_path / "out" / "figures" / "prediction" / "learning_curves.svg").exists()
     printed = found["learning"]
     curves = predict_learning(
-        Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), scatter=scatter
+        Task.from_toml(file), AdamSettings(2e-3), init_rate=0.6, n_epochs=4, seeds=(2,), route=route
     )
     assert printed["steps"] == curves.steps.tolist()
     assert printed["loss"] == {name: rows[0].tolist() for name, rows in curves.loss.items()}
     assert printed["accuracy"] == {name: rows[0].tolist() for name, rows in curves.accuracy.items()}
+    if route == "batches":
+        return
     told = cli(*words, "--max-gradients", "2", code=2)
     assert "2 gradients did not reach the end" in told.err
     assert "allow more: --max-gradients" in told.err

@@ -34,10 +34,16 @@ ALL: tuple[Matrix, ...] = ("W_emb", "W1", "W2")
 
 
 class AdamW:
-    """AdamW on float64 arrays, which every step changes in place."""
+    """AdamW on arrays, which every step changes in place; ``scale`` multiplies the second moments' roots."""
 
-    def __init__(self, settings: AdamSettings, weights: Sequence[FloatArray]) -> None:
+    def __init__(
+        self,
+        settings: AdamSettings,
+        weights: Sequence[FloatArray],
+        scale: Sequence[FloatArray | float] | None = None,
+    ) -> None:
         self.settings, self.weights = settings, weights
+        self.scale = [1.0] * len(weights) if scale is None else scale
         self.steps = 0
         self.first = [np.zeros_like(weight) for weight in weights]
         self.second = [np.zeros_like(weight) for weight in weights]
@@ -46,12 +52,12 @@ class AdamW:
         """Take one step; with noise ``squares`` are larger than the squared mean gradients."""
         self.steps += 1
         s, (b1, b2) = self.settings, self.settings.betas
-        for weight, m, v, g, square in zip(
-            self.weights, self.first, self.second, gradients, squares, strict=True
+        for weight, m, v, g, square, scale in zip(
+            self.weights, self.first, self.second, gradients, squares, self.scale, strict=True
         ):
             m += (1 - b1) * (g - m)
             v += (1 - b2) * (square - v)
-            root = np.sqrt(v / (1 - b2**self.steps)) + s.epsilon
+            root = scale * np.sqrt(v / (1 - b2**self.steps)) + s.epsilon
             weight *= 1 - s.rate * s.weight_decay
             weight -= s.rate / (1 - b1**self.steps) * m / root
 

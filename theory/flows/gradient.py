@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import InputError
@@ -29,6 +28,14 @@ def single_precision(population: CountPopulation) -> CountPopulation:
     low: dict[str, Any] = {name: getattr(population, name).astype(np.float32) for name in names}
     low["data_sets"] = {name: share.astype(np.float32) for name, share in population.data_sets.items()}
     return replace(population, **low)
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Return the softmax over the last axis, in place: SciPy's copies several times."""
+    logits -= logits.max(axis=-1, keepdims=True)
+    np.exp(logits, out=logits)
+    logits /= logits.sum(axis=-1, keepdims=True)
+    return logits
 
 
 def token_gradient(population: CountPopulation, B: FloatArray) -> FloatArray:
@@ -66,7 +73,7 @@ def _exponential_parts(
 
 def _token_gradient_by_rows(population: CountPopulation, B: FloatArray) -> FloatArray:
     logits = (population.left @ B)[:, None] + population.right @ B
-    mass = population.weights[:, :, None] * (population.label_distributions - softmax(logits, axis=-1))
+    mass = population.weights[:, :, None] * (population.label_distributions - softmax(logits))
     return np.asarray(population.left.T @ mass.sum(axis=1) + population.right.T @ mass.sum(axis=0))
 
 
@@ -80,7 +87,7 @@ def population_field(population: CountPopulation, activation: Activation) -> Fie
         dW2 = np.zeros_like(now.W2)
         for rows, h in hidden_blocks(population, hidden):
             value = activation.value(h)
-            mass = population.label_distributions[rows].reshape(len(h), -1) - softmax(value @ now.W2, axis=-1)
+            mass = population.label_distributions[rows].reshape(len(h), -1) - softmax(value @ now.W2)
             mass *= population.weights[rows].reshape(-1, 1)
             dW2 += value.T @ mass
             delta = mass @ now.W2.T
@@ -118,8 +125,10 @@ def scores(
     for rows, h in hidden_blocks(population, now.W_emb @ now.W1):
         logits = (activation.value(h) @ now.W2).reshape(-1, shape[1], population.vocab_size)
         labels = population.label_distributions[rows]
-        loss[rows] = logsumexp(logits, axis=2) - np.einsum("ijk,ijk->ij", labels, logits)
         hit[rows] = np.take_along_axis(labels, logits.argmax(axis=2)[..., None], axis=2)[..., 0]
+        logits -= logits.max(axis=2, keepdims=True)
+        fit = np.einsum("ijk,ijk->ij", labels, logits)
+        loss[rows] = np.log(np.exp(logits, out=logits).sum(axis=2)) - fit
     return {n: (_mean(s, loss), _mean(s, hit)) for n, s in population.data_sets.items()}
 
 

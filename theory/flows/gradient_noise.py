@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import softmax
 
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.errors import InputError
+from theory.flows.gradient import softmax
 from theory.flows.network import Activation
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
@@ -94,7 +94,7 @@ class GradientNoise:
             h = x @ now.W1
             value, slope = activation.value(h), activation.derivative(h)
             labels = block.labels
-            p = np.full_like(labels, 1 / labels.shape[1]) if uniform else softmax(value @ now.W2, axis=1)
+            p = np.full_like(labels, 1 / labels.shape[1]) if uniform else softmax(value @ now.W2)
             mean.W2 += value.T @ (block.weights * (p - labels))
             square.W2 += (value**2).T @ (block.weights * (labels * (1 - 2 * p) + p**2))
 

@@ -1,16 +1,18 @@
 r"""When each data set is learned: loss and accuracy curves of the Emb-MLP, from theory alone.
 
-A task's population is finite, so all of it can drive the flow: the mean course of training
-(``MeanTraining``) is followed from newly drawn weights and memory tables, and every data set's loss and
-accuracy is computed over all its sequences at once.
+Weights and memory tables are drawn anew. By default a narrow network (``Narrow``) that learns like the one
+asked about is trained on batches (``BatchTraining``), for less than a run. The mean course of training
+(``MeanTraining``) is the other route: it explains the times, but costs more than a run. Either way every data
+set's loss and accuracy is computed over all its sequences at once.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -18,10 +20,19 @@ from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
 from theory.edge.checked import Between, Positive, Rate, Size, checked
 from theory.edge.display import Shown
 from theory.edge.errors import InputError
-from theory.flows.batches import TIMES_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
+from theory.flows.batch_training import BatchTraining
+from theory.flows.batches import (
+    TIMES_LIMIT,
+    AdamSettings,
+    Batching,
+    OutsideValidityWarning,
+    SGDSettings,
+    warn_outside,
+)
 from theory.flows.gradient import scores, single_precision
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
-from theory.flows.network import ActivationLike, EmbMLPParameters, as_activation
+from theory.flows.narrow import Narrow
+from theory.flows.network import ActivationLike, as_activation
 from theory.integrate.trajectory import Matrices, first_passage
 from theory.labels.counts import TRAINING, check_size, count_population
 from theory.task.population import draw_tables, population_size
@@ -31,6 +42,13 @@ HALF = 0.5
 """The accuracy at which a data set counts as learned."""
 FIRST = 20
 """The first step that is recorded."""
+Route = Literal["batches", "flow"]
+WidthShare = Annotated[float, Between(0.01, 1)]
+_DEPENDS, _ENDS_APART = 0.25, 0.05
+"""A time is not to be relied on if half the width changes it by this many doublings, or, where neither width
+reaches it, changes the accuracy at the end by this much."""
+_SHORTEST_LEARNING = 10
+"""The flow leaves out the lag of Adam's first moment: fewer such lags than this are too few to learn in."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,8 +128,11 @@ def predict_learning(
     clip_norm: Annotated[float, Between(0)] = 1.0,
     activation: ActivationLike = "tanh",
     seeds: Sequence[Annotated[int, Between(0)]] = (0,),
-    growth: Annotated[float, Between(1.001, 2)] = 1.2,
+    route: Route = "batches",
+    width_share: WidthShare | None = None,
+    growth: Annotated[float, Between(1.001, 2)] = 1.15,
     tolerance: Positive = 3e-3,
+    check_width: bool = True,
     scatter: bool = True,
     max_gradients: Size = MOST_GRADIENTS,
     report: Callable[[int], None] = lambda step: None,
@@ -137,17 +158,25 @@ def predict_learning(
         σ.
     seeds : sequence of int, optional
         One start for each: it draws weights and memory tables.
+    route : {"batches", "flow"}, optional
+        Whether to train a network on batches or to follow the mean course of training.
+    width_share : float, optional
+        Both widths of the network that is followed, as a share of ``d_m`` and ``d_f``. None is a quarter, but
+        no fewer than 50 dimensions, for batches, and 1 for the flow.
+    check_width : bool, optional
+        Of batches: whether to train the first start at half the width as well, for some six tenths of a
+        start's cost, and to warn of the data sets whose times depend on the width.
     growth : float, optional
-        Curves are recorded, and the scatter is redrawn, at steps that grow by this factor.
+        Curves are recorded, and the flow's scatter is redrawn, at steps that grow by this factor; for
+        batches at whole epochs from the first one on.
     tolerance : float, optional
-        Error of a step of the integrator, and of an interval over which Adam's second moment and the divisor
-        of clipping are frozen; relative to the root mean square of each matrix.
+        Of the flow: the error of a step of the integrator, and of an interval over which Adam's second moment
+        and the divisor of clipping are frozen; relative to the root mean square of each matrix.
     scatter : bool, optional
-        Whether the weights scatter about their mean, as batches make them do; otherwise the curves are those
-        of the mean course.
+        Of the flow: whether the weights scatter about their mean, as batches make them do.
     max_gradients : int, optional
-        How many gradients of the population each start may take; a training step on a batch costs about a
-        seventieth of one.
+        Of the flow: how many gradients of the population each start may take; one takes as long as some
+        seventy training steps on batches of 100 at the paper's size.
     report : callable, optional
         Called with each recorded step, for each start, when the curves have reached it.
 
@@ -156,35 +185,74 @@ def predict_learning(
     InputError
         If the task is too large to enumerate, a batch exceeds the training set, or no seed is given.
     IntegrationError
-        If the integrator fails or would need more than ``max_gradients``.
+        If the weights overflow, or the flow would need more than ``max_gradients``.
 
     Warns
     -----
     OutsideValidityWarning
-        If AdamW's batches are too small for its rate.
+        For batches: if a time depends on the width of the narrow network. It does for tables that this is too
+        small to memorise, in the lazy regime (γ = 0.3) and where SGD is nearly unstable. For the flow: if
+        AdamW's batches are too small for its rate, if steps are too long to be taken for a flow, or learning
+        is too fast for it.
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
     n_sequences = training_size(task)
-    warn_outside(settings, Batching(batch_size, n_sequences), TIMES_LIMIT)
     steps_per_epoch = -(-n_sequences // batch_size)
-    steps = recorded_steps(n_epochs * steps_per_epoch, growth)
-    sizes: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
-    options: dict[str, Any] = {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance}
-    options |= {"scatter": scatter, "max_gradients": max_gradients}
-    found = []
-    for seed in seeds:
-        scored = []
-        for step, _, now in follow_training(task, settings, steps, seed, **sizes, **options):
-            scored.append(now)
-            report(step)
-        found.append(scored)
-    names = [name for name in found[0][0] if name != TRAINING]
-    loss, accuracy = (
-        {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}
-        for part in (0, 1)
-    )
-    return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
+    steps = recorded_steps(n_epochs * steps_per_epoch, growth, steps_per_epoch if route == "batches" else 1)
+    options: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
+    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance, "route": route}
+    options |= {"scatter": scatter, "max_gradients": max_gradients, "width_share": width_share}
+    if route == "flow":
+        warn_outside(settings, Batching(batch_size, n_sequences), TIMES_LIMIT)
+
+    def followed(starts: Sequence[int], **other: Any) -> LearningCurves:
+        found = []
+        for seed in starts:
+            scored = []
+            for step, _, now in follow_training(task, settings, steps, seed, **options | other):
+                scored.append(now)
+                report(step)
+            found.append(scored)
+        names = [name for name in found[0][0] if name != TRAINING]
+        loss, accuracy = (
+            {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}
+            for part in (0, 1)
+        )
+        return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
+
+    curves, share = followed(seeds), Narrow.of(d_m, d_f, width_share).share
+    if route == "batches" and check_width and share < 1:
+        if doubtful := _apart(curves, followed(seeds[:1], width_share=share / 2)):
+            text = (
+                f"At half of {share:.3g} of the widths the times of {', '.join(doubtful)} are others: at the "
+                "widths themselves they will be, too. Take width_share=1, which costs as much as a run."
+            )
+            warnings.warn(text, OutsideValidityWarning, stacklevel=3)
+    elif route == "flow" and isinstance(settings, AdamSettings):
+        first = min(curves.half_time(name) for name in curves.accuracy)
+        lag = settings.betas[0] / (1 - settings.betas[0])
+        if 0 < first < _SHORTEST_LEARNING * lag:
+            text = (
+                f"The flow learns in {first:.0f} steps, but leaves out that AdamW's first moment lags by "
+                f'{lag:.3g}: training will be later. Take route="batches".'
+            )
+            warnings.warn(text, OutsideValidityWarning, stacklevel=3)
+    return curves
+
+
+def _apart(curves: LearningCurves, narrower: LearningCurves) -> list[str]:
+    """Return the data sets whose times, or accuracies at the end, differ for the first start of both."""
+    found, end = [], float(curves.steps[-1])
+    for name, rows in curves.accuracy.items():
+        times = [of.half_times(name)[0] for of in (curves, narrower)]
+        if np.isinf(times).all():
+            far = abs(rows[0, -1] - narrower.accuracy[name][0, -1]) > _ENDS_APART
+        else:
+            a, b = (max(min(time, end), 1.0) for time in times)
+            far = abs(math.log2(a / b)) > _DEPENDS
+        found += [name] * bool(far)
+    return found
 
 
 def follow_training(
@@ -199,17 +267,34 @@ def follow_training(
     batch_size: int,
     clip_norm: float,
     activation: ActivationLike,
+    route: Route,
+    width_share: float | None,
     tolerance: float,
     scatter: bool,
     max_gradients: int,
 ) -> Iterator[tuple[int, Matrices, dict[str, tuple[float, float]]]]:
     """Yield each step with the mean of the weights there, and every data set's loss and accuracy."""
-    batching, sigma = Batching(batch_size, training_size(task)), as_activation(activation)
-    rng = np.random.default_rng(seed)
+    batching, rng = Batching(batch_size, training_size(task)), np.random.default_rng(seed)
+    narrow = Narrow.of(d_m, d_f, 1.0 if route == "flow" and width_share is None else width_share)
+    sigma = narrow.activation(as_activation(activation))
     population = single_precision(count_population(task, draw_tables(task, rng)))
-    start = EmbMLPParameters.draw(task.vocab_size, d_m=d_m, d_f=d_f, init_rate=init_rate, rng=rng)
-    noise = rng.spawn(1)[0] if scatter else None
-    training = MeanTraining(population, settings, batching, clip_norm, sigma, tolerance, noise, max_gradients)
+    start = narrow.draw(task.vocab_size, init_rate, rng)
+    noise = rng.spawn(1)[0]
+    training: BatchTraining | MeanTraining
+    if route == "batches":
+        training = BatchTraining(population, settings, batching, clip_norm, sigma, narrow.scale, noise)
+    else:
+        training = MeanTraining(
+            population,
+            settings,
+            batching,
+            clip_norm,
+            sigma,
+            tolerance,
+            noise if scatter else None,
+            max_gradients,
+            narrow.scale,
+        )
     for now in training.follow(start, steps):
         each = [scores(population, seen, sigma) for seen in now.seen]
         mean = {name: np.mean([at[name] for at in each], axis=0) for name in each[0]}
@@ -223,8 +308,12 @@ def training_size(task: Task) -> int:
     return population_size(task) * trained // every
 
 
-def recorded_steps(n_steps: int, growth: float) -> list[int]:
-    """Return 0 and steps that grow by a factor, up to ``n_steps``."""
+def recorded_steps(n_steps: int, growth: float, epoch: int = 1) -> list[int]:
+    """Return 0 and steps that grow by a factor, up to ``n_steps``; rounded to whole epochs after the first.
+
+    In the middle of a reshuffled epoch a run's weights scatter more than at its end, where runs are observed.
+    """
     number = math.ceil(math.log(n_steps / FIRST) / math.log(growth)) if n_steps > FIRST else 0
     inside = {round(FIRST * growth**k) for k in range(number)}
-    return [0, *sorted(s for s in inside if s < n_steps), n_steps]
+    whole = {s if s < epoch else epoch * round(s / epoch) for s in inside}
+    return [0, *sorted(s for s in whole if s < n_steps), n_steps]

@@ -32,6 +32,7 @@ The finite size of a step and Adam's first moment, which lags by β1/(1 − β1)
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -40,7 +41,13 @@ import numpy as np
 
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import GradientLimitError, IntegrationError
-from theory.flows.batches import AdamSettings, BatchGradient, Batching, SGDSettings
+from theory.flows.batches import (
+    AdamSettings,
+    BatchGradient,
+    Batching,
+    OutsideValidityWarning,
+    SGDSettings,
+)
 from theory.flows.network import Activation, EmbMLPParameters
 from theory.flows.weight_scatter import WeightScatter, curvature_factors
 from theory.integrate.chebyshev import RKC
@@ -52,6 +59,8 @@ _RADIUS = 0.1
 _SHORTEST = 0.1
 """In steps: moments are frozen for at least this long, whatever the error."""
 MOST_GRADIENTS = 20_000
+LONGEST_STEP = 1.5
+"""SGD's rate times the largest curvature: times were right up to 1.3, and wrong from 1.4 to 2.5."""
 
 
 class Moment(NamedTuple):
@@ -78,6 +87,7 @@ class MeanTraining:
     tolerance: float
     rng: np.random.Generator | None = None  # draws the scatter; without it the weights have none
     max_gradients: int = MOST_GRADIENTS
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)  # multiplies √v̂ of each matrix (``Narrow.scale``)
 
     def follow(self, initial: EmbMLPParameters, steps: Iterable[int]) -> Iterator[Moment]:
         """Yield the weights after each number of steps, in the population's precision.
@@ -88,10 +98,21 @@ class MeanTraining:
             If the integrator fails, or needs more gradients than it may compute.
         """
         course, scatter = Course(self, initial), None
-        scatters = self.rng is not None and self.batching.factor > 0
+        scatters, warned = (
+            self.rng is not None and self.batching.factor > 0,
+            isinstance(self.settings, AdamSettings),
+        )
         for step in steps:
             if step > course.done:
                 course.go_on(step, self._felt(scatter, course.done))
+                if not warned and course.stiffness > LONGEST_STEP:
+                    warned = True
+                    text = (
+                        f"SGD's rate times the largest curvature is {course.stiffness:.2g} by step {step}: "
+                        f"above {LONGEST_STEP:g} steps are too long to be taken for a flow, and training is "
+                        'slower. Take route="batches".'
+                    )
+                    warnings.warn(text, OutsideValidityWarning, stacklevel=2)
                 scatter = self._scatter(course) if scatters else None
             yield self._moment(step, course.weights, scatter)
 
@@ -135,7 +156,8 @@ class Course:
         self._gradient = BatchGradient(
             training.population, training.batching, training.activation, "live", noise_every=0
         )
-        self._denominator = Denominator(training.settings)
+        scale = np.repeat(training.scale, [matrix.size for matrix in initial.matrices])
+        self._denominator = Denominator(training.settings, scale)
         self._dtype = training.population.left.dtype
         self._y, self.done = initial.matrices.packed(), 0.0
         self._length, self._n_gradients = 1.0, 0
@@ -143,6 +165,7 @@ class Course:
         self._last: tuple[FloatArray, list[FloatArray]] | None = None
         self._scale: FloatArray | float = 1.0
         self._stepper: RKC | None = None
+        self.stiffness = 0.0  # rate × the spectral radius of what moves the weights, at most so far
 
     @property
     def weights(self) -> Matrices:
@@ -196,7 +219,7 @@ class Course:
             self._n_gradients += len(around)
             if self._n_gradients > self._of.max_gradients:
                 problem = f"{self._of.max_gradients} gradients did not reach the end."
-                remedy = "Ask for fewer epochs or a smaller rate, or allow more by max_gradients"
+                remedy = "Take the route by batches, ask for fewer epochs, or allow more by max_gradients"
                 raise GradientLimitError(
                     "the mean course", problem, self.done * self._of.settings.rate, remedy
                 )
@@ -227,6 +250,7 @@ class Course:
         if message is not None:
             remedy = "Ask for fewer epochs, a smaller rate or a looser tolerance"
             raise IntegrationError("the mean course", message, self._stepper.t, remedy)
+        self.stiffness = max(self.stiffness, rate * self._stepper.radius)
         return self._stepper.y
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:
@@ -238,8 +262,8 @@ class Course:
 class Denominator:
     """The divisor of a gradient: clipping's D times Adam's √v̂ + ε, with v averaged over the past."""
 
-    def __init__(self, settings: AdamSettings | SGDSettings) -> None:
-        self._adam = settings if isinstance(settings, AdamSettings) else None
+    def __init__(self, settings: AdamSettings | SGDSettings, scale: FloatArray | float = 1.0) -> None:
+        self._adam, self._scale = settings if isinstance(settings, AdamSettings) else None, scale
         self._average, self._taken = np.zeros(1), 0.0
 
     def inverse(self, squares: FloatArray, divisor: float, steps: float) -> FloatArray | float:
@@ -249,7 +273,7 @@ class Denominator:
         beta = self._adam.betas[1]
         kept = beta ** (steps / 2)
         v = (kept * self._average + (1 - kept) * squares) / (1 - kept * beta**self._taken)
-        return np.asarray(1 / (np.sqrt(v) + self._adam.epsilon) / divisor)
+        return np.asarray(1 / (self._scale * np.sqrt(v) + self._adam.epsilon) / divisor)
 
     def pass_by(self, squares: FloatArray, steps: float) -> None:
         """Advance by ``steps`` over which E ĝ² averages ``squares``."""

@@ -1,12 +1,14 @@
 """The embedding that training will have produced by the time a data set is learned to some accuracy.
 
-P^s − u gives the order of the cosines; the mean course of AdamW (``MeanTraining``) gives their size when a
-network answers a tenth or a half of its training set correctly.
+P^s − u gives the order of the cosines; a narrow network's training, or the mean course, gives their size when
+a network answers a tenth or a half of its training set correctly. Where a symmetry of the task is broken by
+chance, runs differ, and so do predictions from several starts: their distance is part of the prediction.
 """
 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -16,37 +18,71 @@ import numpy as np
 from theory.edge.arrays import Float64, FloatArray
 from theory.edge.checked import Between, Positive, Rate, Size, checked
 from theory.edge.errors import InputError
-from theory.flows.batches import EMBEDDING_LIMIT, AdamSettings, Batching, SGDSettings, warn_outside
-from theory.flows.learning_curves import follow_training, recorded_steps, training_size
+from theory.flows.batches import (
+    EMBEDDING_LIMIT,
+    AdamSettings,
+    Batching,
+    OutsideValidityWarning,
+    SGDSettings,
+    warn_outside,
+)
+from theory.flows.learning_curves import (
+    Route,
+    WidthShare,
+    follow_training,
+    recorded_steps,
+    training_size,
+)
 from theory.flows.mean_training import MOST_GRADIENTS
 from theory.flows.network import ActivationLike
+from theory.shapes.cosines import cosine_matrix, off_diagonal
 from theory.task.task import Task
 
 _GROWTH = 1.15
 """The ratio of successive steps, between which the embedding and the accuracy are taken to be linear."""
+_FAR, _BEYOND_CHANCE = 0.3, 1.5
+"""Starts whose cosines are further apart than this, and than this many times the distance of random vectors'
+cosines, break a symmetry differently, and so do runs."""
 Accuracy = Annotated[float, Between(0, 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedEmbedding:
-    """The mean of W_emb over runs at some points of their course.
+    """W_emb at some points of training, from several starts.
 
     Attributes
     ----------
-    steps : ndarray, shape (n,)
+    steps : ndarray, shape (n_starts, n)
         Numbers of steps, fractional where an accuracy was asked for; infinite where it is never reached.
-    accuracy : ndarray, shape (n,)
+    accuracy : ndarray, shape (n_starts, n)
         The data set's accuracy at these points.
-    W_emb : ndarray, shape (n, d, d_m)
-        NaN where the point is never reached.
+    W_emb : ndarray, shape (n_starts, n, d, n_m)
+        NaN where the point is never reached. n_m is d_m times the share of the widths that was followed.
     data_set : str
         The data set that ``accuracy`` refers to.
     """
 
-    steps: Float64[FloatArray, " n"]
-    accuracy: Float64[FloatArray, " n"]
-    W_emb: Float64[FloatArray, "n d d_m"]
+    steps: Float64[FloatArray, "n_starts n"]
+    accuracy: Float64[FloatArray, "n_starts n"]
+    W_emb: Float64[FloatArray, "n_starts n d n_m"]
     data_set: str
+
+    def cosines(self, tokens: Sequence[int]) -> Float64[FloatArray, "n k k"]:
+        """Return the cosines of some tokens' embeddings, shape (n, k, k): the mean over starts."""
+        return np.asarray(np.mean([self._cosines(start, tokens) for start in self.W_emb], axis=0))
+
+    def apart(self, tokens: Sequence[int]) -> Float64[FloatArray, " n"]:
+        """Return the root mean square distance between two starts' cosines; NaN for one start."""
+        each = np.array([[off_diagonal(m) for m in self._cosines(start, tokens)] for start in self.W_emb])
+        if len(each) == 1:
+            return np.full(each.shape[1], np.nan)
+        return np.asarray(np.sqrt(2 * each.var(axis=0, ddof=1).mean(axis=1)))
+
+    @staticmethod
+    def _cosines(W_emb: FloatArray, tokens: Sequence[int]) -> FloatArray:
+        unknown = np.full((len(tokens), len(tokens)), np.nan)
+        chosen = W_emb[:, list(tokens)]
+        return np.array([unknown if np.isnan(W).any() else cosine_matrix(W) for W in chosen])
 
 
 @checked
@@ -64,7 +100,9 @@ def predicted_embedding(
     batch_size: Size = 100,
     clip_norm: Annotated[float, Between(0)] = 1.0,
     activation: ActivationLike = "tanh",
-    seed: Annotated[int, Between(0)] = 0,
+    seeds: Sequence[Annotated[int, Between(0)]] = (0, 1),
+    route: Route = "batches",
+    width_share: WidthShare | None = None,
     tolerance: Positive = 1e-2,
     scatter: bool = True,
     max_gradients: Size = MOST_GRADIENTS,
@@ -73,8 +111,10 @@ def predicted_embedding(
 
     Parameters
     ----------
-    task, settings, init_rate, d_m, d_f, batch_size, clip_norm, activation, tolerance, scatter, max_gradients
+    task, settings, init_rate, d_m, d_f, batch_size, clip_norm, activation, route, width_share
         As in ``predict_learning``.
+    tolerance, scatter, max_gradients
+        As in ``predict_learning``; for the flow.
     accuracies : sequence of float, optional
         Increasing; the embedding is returned where the accuracy first reaches each of them.
     steps : sequence of int, optional
@@ -83,43 +123,62 @@ def predicted_embedding(
         The data set whose accuracy counts: by default a rule's training set, or a table if there is no rule.
     max_epochs : int, optional
         Where to stop if an accuracy is not reached.
-    seed : int, optional
-        Draws weights and memory tables.
+    seeds : sequence of int, optional
+        One start for each: it draws weights and memory tables.
 
     Raises
     ------
     InputError
         If the task is too large to enumerate, there is no such data set, a batch is larger than the training
-        set, or accuracies or steps do not increase.
+        set, accuracies or steps do not increase, or no seed is given.
     IntegrationError
-        If the integrator fails or would need more than ``max_gradients``.
+        If the weights overflow, or the flow would need more than ``max_gradients``.
 
     Warns
     -----
     OutsideValidityWarning
-        If AdamW's batches are too small for its rate.
+        If the cosines of the anchors from two starts differ so much that runs will, too, or if the flow's
+        AdamW has batches too small for its rate.
     """
-    warn_outside(settings, Batching(batch_size, training_size(task)), EMBEDDING_LIMIT)
+    if len(seeds) == 0:
+        raise InputError("seeds", seeds, "no start", "give at least one")
+    n_sequences = training_size(task)
+    if route == "flow":
+        warn_outside(settings, Batching(batch_size, n_sequences), EMBEDDING_LIMIT)
     wanted = list(accuracies if steps is None else steps)
     name = "accuracies" if steps is None else "steps"
     if not wanted or any(a >= b for a, b in itertools.pairwise(wanted)):
         raise InputError(name, wanted, "not increasing", "give increasing numbers, one or more")
-    last = max_epochs * -(-training_size(task) // batch_size) if steps is None else int(wanted[-1])
-    grid = sorted({*recorded_steps(last, _GROWTH), *(() if steps is None else steps)})
+    epoch = -(-n_sequences // batch_size)
+    last = max_epochs * epoch if steps is None else int(wanted[-1])
+    grid = recorded_steps(last, _GROWTH, epoch if route == "batches" else 1)
+    grid = sorted({*grid, *(() if steps is None else steps)})
     options: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
-    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance}
-    options |= {"scatter": scatter, "max_gradients": max_gradients}
-    points: list[_Point] = []
+    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance, "route": route}
+    options |= {"scatter": scatter, "max_gradients": max_gradients, "width_share": width_share}
     learned = learned_set(task) if data_set is None else data_set
-    for step, now, found in follow_training(task, settings, grid, seed, **options):
-        if learned not in found:
-            raise InputError("data_set", learned, "no such data set", f"choose from {', '.join(found)}")
-        points.append(_Point(step, found[learned][1], now.W_emb.astype(np.float64)))
-        if steps is None and points[-1].accuracy >= wanted[-1]:
-            break
-    chosen = [_reached(points, value, by_accuracy=steps is None) for value in wanted]
-    numbers, hits, embeddings = (np.array(part, np.float64) for part in zip(*chosen, strict=True))
-    return PredictedEmbedding(numbers, hits, embeddings, learned)
+    starts = []
+    for seed in seeds:
+        points: list[_Point] = []
+        for step, now, found in follow_training(task, settings, grid, seed, **options):
+            if learned not in found:
+                raise InputError("data_set", learned, "no such data set", f"choose from {', '.join(found)}")
+            points.append(_Point(step, found[learned][1], now.W_emb.astype(np.float64)))
+            if steps is None and points[-1].accuracy >= wanted[-1]:
+                break
+        starts.append([_reached(points, value, by_accuracy=steps is None) for value in wanted])
+    numbers, hits, embeddings = (
+        np.array([[point[part] for point in start] for start in starts], np.float64) for part in range(3)
+    )
+    predicted = PredictedEmbedding(numbers, hits, embeddings, learned)
+    apart = predicted.apart(task.anchors)
+    if (apart > max(_FAR, _BEYOND_CHANCE * np.sqrt(2 / embeddings.shape[-1]))).any():
+        text = (
+            f"The cosines of the anchors from two starts are {np.nanmax(apart):.2f} apart (root mean "
+            "square): runs differ as much, and none is predicted by another."
+        )
+        warnings.warn(text, OutsideValidityWarning, stacklevel=3)
+    return predicted
 
 
 def learned_set(task: Task) -> str:

@@ -29,11 +29,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from theory.edge.arrays import FloatArray
 from theory.flows.batches import Batching
-from theory.flows.gradient import hidden_blocks
+from theory.flows.gradient import hidden_blocks, softmax
 from theory.flows.network import Activation
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
@@ -67,7 +66,7 @@ def curvature_factors(population: CountPopulation, now: Matrices, activation: Ac
         value_square += value.T @ (weights * value)
         shares = weights * population.label_distributions[rows].reshape(len(h), d)
         row, label = np.nonzero(shares)
-        residual = softmax(value @ now.W2, axis=1)[row]
+        residual = softmax(value @ now.W2)[row]
         residual[np.arange(len(row)), label] -= 1
         residual *= np.sqrt(shares[row, label])[:, None]
         residual_square += residual.T @ residual

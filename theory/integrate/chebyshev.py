@@ -22,6 +22,7 @@ _DAMPING = 2 / 13
 _STEPS_PER_RADIUS = 5
 """The spectral radius is re-estimated after this many accepted steps."""
 _MAX_STAGES = 200
+_RESERVE = 1.1
 
 
 @functools.lru_cache(maxsize=_MAX_STAGES)
@@ -85,6 +86,11 @@ class RKC(OdeSolver):
         self.t, self.y, self.f, self.t_bound, self.atol = t, y, f, t_bound, atol
         self.status = "running"
 
+    @property
+    def radius(self) -> float:
+        """The last estimate of the Jacobian's spectral radius."""
+        return self._radius / _RESERVE
+
     def _estimate_radius(self, iterations: int) -> None:
         """Bound the Jacobian's spectral radius by a power method on differences of the field."""
         length = float(np.linalg.norm(self._direction))
@@ -100,8 +106,8 @@ class RKC(OdeSolver):
             if abs(radius - previous) < self._radius_tolerance * radius:
                 break
             previous = radius
-        # The power method approaches the radius from below: a tenth is kept in reserve.
-        self._direction, self._radius, self._age = v, 1.1 * radius, 0
+        # The power method approaches the radius from below.
+        self._direction, self._radius, self._age = v, _RESERVE * radius, 0
 
     def _step_impl(self) -> tuple[bool, str | None]:
         smallest = 10 * abs(np.nextafter(self.t, np.inf) - self.t)

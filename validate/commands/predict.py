@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import sim
 import theory
@@ -38,23 +38,23 @@ class Options(CommandOptions):
     seed: int = 0
     """Seed of these draws and of the curves' initial weights."""
     curves: bool = False
-    """Also predict when an Emb-MLP learns each data set; takes minutes at the paper's size."""
+    """Also predict when an Emb-MLP learns each data set, in less than a run's time."""
     flow: bool = False
-    """Also predict the size of the cosines, by the flow of an Emb-MLP's optimiser, at training accuracies
-    0.1, 0.3 and 0.5; takes minutes at the paper's size."""
+    """Also predict the size of the cosines of an Emb-MLP at training accuracies 0.1, 0.3 and 0.5, from two
+    starts; takes some ten seconds at the paper's size."""
     init_rate: float = 0.8
-    """γ of the curves and the flow."""
+    """γ of the curves and the cosines."""
     optimizer: str = "adamw"
-    """Optimiser of the curves and the flow."""
+    """Optimiser of the curves and the cosines."""
     learning_rate: float = 1e-4
     """Learning rate of that optimiser."""
     epochs: int = 100
-    """Length of the curves in epochs; the flow ends after twice as many."""
-    scatter: bool = False
-    """Also follow the scatter of the weights; needs --curves. Without it half accuracy is predicted too early
-    at larger rates; with it the prediction takes 4 to 30 times as long as training, or longer."""
+    """Length of the curves in epochs; the cosines are looked for in twice as many."""
+    route: Literal["batches", "flow"] = "batches"
+    """Train a narrow network on batches, or follow the flow of the mean course: minutes, or longer than a
+    run."""
     max_gradients: int = 20_000
-    """Limit on the gradients over the population (tens of milliseconds each) that curves or flow take."""
+    """Of the flow: limit on the gradients over the population, tens of milliseconds each."""
 
 
 def run(options: Options) -> int:
@@ -95,10 +95,10 @@ def _check(options: Options) -> None:
     if (options.file is None) == (options.task is None):
         given = f"{options.file} and {options.task}" if options.file else "none"
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
-    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "max_gradients", "scatter"):
-        if name in options.model_fields_set and not (options.curves or (options.flow and name != "scatter")):
-            needed = "--curves" if name == "scatter" else "--curves or --flow"
-            raise InputError(name, getattr(options, name), "has no effect by itself", f"add {needed}")
+    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "route", "max_gradients"):
+        if name in options.model_fields_set and not (options.curves or options.flow):
+            remedy = "add --curves or --flow"
+            raise InputError(name, getattr(options, name), "has no effect by itself", remedy)
 
 
 def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
@@ -127,21 +127,23 @@ def _print_labels(prediction: Prediction) -> None:
 def _with_flow(
     document: PredictionDocument, member: sim.MemberConfig, options: Options
 ) -> PredictionDocument:
-    """Predict the cosines by the flow, print them, and add them to the document."""
-    from validate.compare.flow import LEVELS, flow_cosines, flow_rows
+    """Predict the size of the cosines, print them, and add them to the document."""
+    from sim.runs.files import finite
+    from validate.compare.flow import LEVELS, apart_sentence, flow_cosines, flow_rows
     from validate.predict.document import FlowCosines, plain
     from validate.predict.learning import setting
     from validate.predict.text import COSINE_HEADER
 
-    matrices, seconds = flow_cosines(member, LEVELS, max_gradients=options.max_gradients)
+    way = {"route": options.route, "max_gradients": options.max_gradients}
+    matrices, apart, seconds = flow_cosines(member, LEVELS, **way)
     if not options.as_json:
-        title = f"cosines by the flow, {setting(member)}: {seconds:.0f} s of one processor"
+        title = f"cosines of an Emb-MLP, {setting(member)}: {seconds:.0f} s of one processor"
         print_table(title, COSINE_HEADER, flow_rows(member, matrices))
+        tell(apart_sentence(apart))
     cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
-    anchors = member.build_task().anchors
-    return document.model_copy(
-        update={"flow": FlowCosines(anchors=anchors, cosines=cosines, seconds=seconds)}
-    )
+    far = {str(level): finite(x) for level, x in zip(LEVELS, apart, strict=True)}
+    flow = FlowCosines(anchors=member.build_task().anchors, cosines=cosines, apart=far, seconds=seconds)
+    return document.model_copy(update={"flow": flow})
 
 
 def _with_curves(
@@ -160,7 +162,7 @@ def _with_curves(
         header = ["data set", "half learned after steps", "epochs", "accuracy at the end", "loss"]
         print_table(title, header, learning.time_rows(curves))
         found = [*learning.bias_sentences(curves), *learning.fallen_sentences(curves)]
-        for sentence in [*found, *learning.sure_sentences(member, curves, options.scatter)]:
+        for sentence in [*found, *learning.sure_sentences(member, curves, options.route)]:
             tell(sentence)
     return document.model_copy(update={"learning": learning.curves_json(curves)})
 
@@ -181,5 +183,5 @@ def _curves(member: sim.MemberConfig, options: Options) -> theory.LearningCurves
                 passed += 1
                 advance()
 
-        limit = options.max_gradients
-        return predict_for(member, [member.seed], scatter=options.scatter, max_gradients=limit, report=report)
+        way = {"route": options.route, "max_gradients": options.max_gradients}
+        return predict_for(member, [member.seed], **way, report=report)

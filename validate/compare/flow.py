@@ -1,12 +1,13 @@
-"""The flow of AdamW beside P^s − u: cosines at equal training accuracy, predicted without a run.
+"""The predicted size of cosines beside P^s − u, at equal training accuracy.
 
-P^s − u says in which order the cosines come. The flow of ``theory.predicted_embedding`` also knows γ, widths,
-optimiser, rate and batch, and says how large they are. It costs minutes, and so does its rival, the run of
-another seed; each line of the comparison has its cost.
+P^s − u says in which order the cosines come. ``theory.predicted_embedding`` also knows γ, widths, optimiser,
+rate and batch, and says how large they are. Its rival is the run of another seed; each line of the comparison
+has its cost.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sim.config.run import MemberConfig
-from theory import InputError, cosine_matrix, off_diagonal, predicted_embedding
+from theory import InputError, off_diagonal, predicted_embedding
 from theory.edge.arrays import FloatArray
 from theory.labels.counts import TRAINING
 from validate.judge.measures.agreement import agreement, slope
@@ -32,8 +33,8 @@ LEVELS = (0.1, 0.3, 0.5)
 """The training accuracies at which runs and flow are compared."""
 NEAR = 0.05
 """How far the accuracy of a snapshot may be from a level."""
-START = 1000
-"""The seed of the flow's initial weights, which no run has."""
+STARTS = (1000, 1001)
+"""Seeds of the predictions' initial weights, which no run has."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
 ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
 
@@ -78,19 +79,23 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 def flow_cosines(
     config: MemberConfig, accuracies: Sequence[float], **options: Any
-) -> tuple[list[FloatArray], float]:
-    """Return the flow's cosines of all anchors at increasing training accuracies, and the seconds they took.
+) -> tuple[list[FloatArray], list[float], float]:
+    """Return predicted cosines of all anchors, how far two starts are apart, and the seconds they took.
 
-    Nothing of a run is used. NaN where an accuracy is not reached within twice the run's epochs. Options are
-    those of ``predicted_embedding``, errors are as in ``flow_options``.
+    Nothing of a run is used: cosines and distances are those at increasing training accuracies, NaN where one
+    is not reached within twice the run's epochs. Options are those of ``predicted_embedding``, errors are as
+    in ``flow_options``.
     """
     began, setting = time.process_time(), flow_options(config)
-    found = predicted_embedding(accuracies=accuracies, seed=START, **setting, **options)
+    found = predicted_embedding(accuracies=accuracies, seeds=STARTS, **setting, **options)
     anchors = list(setting["task"].anchors)
-    unknown = np.full((len(anchors), len(anchors)), np.nan)
-    pairs = zip(found.W_emb, np.isfinite(found.steps), strict=True)
-    cosines = [cosine_matrix(W[anchors]) if reached else unknown for W, reached in pairs]
-    return cosines, time.process_time() - began
+    return [*found.cosines(anchors)], found.apart(anchors).tolist(), time.process_time() - began
+
+
+def apart_sentence(apart: Sequence[float]) -> str:
+    """Return a sentence on the distance of two starts at each of ``LEVELS``."""
+    at = [f"{x:.2f} at {level:g}" for level, x in zip(LEVELS, apart, strict=True) if math.isfinite(x)]
+    return f"Two starts are apart by (root mean square over pairs): {', '.join(at) or 'unknown'}."
 
 
 def flow_options(config: MemberConfig) -> dict[str, Any]:
@@ -125,7 +130,7 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
 
 def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
     """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` does for P^s − u."""
-    task, name, rows = config.build_task(), f"{config.training.title} flow", []
+    task, name, rows = config.build_task(), f"{config.training.title} followed", []
     for group, tokens in groups_of(task).items():
         places = [task.anchors.index(token) for token in tokens]
         for level, matrix in zip(LEVELS, matrices, strict=True):
@@ -140,10 +145,10 @@ def aligned(setting: Setting) -> list[Level]:
     At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are as in
     ``snapshots_at_levels``.
     """
-    runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} flow"
+    runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} followed"
     known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
     wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
-    matrices, seconds = flow_cosines(setting.config, wanted)
+    matrices, _, seconds = flow_cosines(setting.config, wanted)
     found = []
     for level, own in known.items():
         observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])

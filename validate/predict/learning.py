@@ -17,8 +17,7 @@ from theory.flows.learning_curves import training_size
 def predict_for(config: MemberConfig, seeds: Sequence[int], **options: Any) -> LearningCurves:
     """Return the predicted curves of a run's setting, from initial weights of their own.
 
-    ``scatter``, ``max_gradients`` and ``report`` are as in ``predict_learning``, errors as in
-    ``flow_arguments``.
+    Options are those of ``predict_learning``, errors as in ``flow_arguments``.
     """
     setting = flow_arguments(config)
     return predict_learning(n_epochs=config.training.epochs, seeds=seeds, **setting, **options)
@@ -101,15 +100,15 @@ def setting(member: MemberConfig) -> str:
     )
 
 
-def sure_sentences(member: MemberConfig, curves: LearningCurves, scatter: bool) -> list[str]:
+def sure_sentences(member: MemberConfig, curves: LearningCurves, route: str) -> list[str]:
     """Return sentences on the uncertainty of the times, and on times beyond the end."""
     found = [f"One start and one memory table (seed {member.seed}), nothing fitted."]
-    if scatter:
+    if route == "flow":
         found.append("How far such times are from those of trained runs: anchorflow claims 39 --verbose.")
     else:
         found.append(
-            "The scatter of the weights is left out: at larger rates trained runs reach half accuracy later. "
-            "--scatter follows it, and claim 39 judges times with it alone."
+            "From a narrower network that learns alike (docs/theory/learning_times.md says how nearly); a "
+            "warning names the data sets whose times depend on the width."
         )
     if any(math.isinf(curves.half_time(name)) for name in curves.loss):
         epochs = curves.steps[-1] // curves.steps_per_epoch
