@@ -106,8 +106,8 @@ def printed_violation(length: Size, q: Size) -> float:
     Returns
     -------
     float
-        τ; 0 only at L = q + 1, where p = 1 is the only key position, and at L = 3, q = 1. The logit before
-        p = 1 is taken from the half circle, l_0 = −1.
+        τ; 0 only at L = q + 1, where p = 1 is the only key position, with q ≤ 3, and at L = 3, q = 1. The
+        logit before p = 1 is taken from the half circle, l_0 = −1.
     """
     check_window(length, 1, q)
     angle, rows, limits = np.pi / length, [], []
