@@ -7,12 +7,14 @@ python docs/theory/narrow_settings.py --run      train and predict first: half a
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import time
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from printing import CommandLine
 
 import sim
@@ -62,6 +64,21 @@ def measured(name: str) -> dict[str, Any]:
     return found
 
 
+def rows(name: str, found: dict[str, Any]) -> list[list[str]]:
+    """Return a line for each data set: mean observed and median predicted step, doublings, share of a run."""
+    cost, lines = found["predicted_seconds"] / np.mean(found["seconds"]), []
+    runs = [list(run.items()) for run in found["observed"]]
+    for number, (part, starts) in enumerate(found["predicted"].items()):
+        seen = [run[number][1] for run in runs if run[number][1] is not None]
+        observed = 2 ** float(np.mean(np.log2(seen))) if len(seen) == len(runs) else math.inf
+        predicted = float(np.median([math.inf if time is None else time for time in starts]))
+        both = math.isfinite(observed) and math.isfinite(predicted)
+        off = f"{math.log2(predicted / observed):.2f}" if both else "–"
+        steps = ["–" if math.isinf(time) else f"{time:.0f}" for time in (observed, predicted)]
+        lines.append([name, part, *steps, off, f"{cost:.2f}"])
+    return lines
+
+
 if __name__ == "__main__":
     line = CommandLine(__doc__)
     line.add_argument("--run", action="store_true", help="train and predict first")
@@ -72,3 +89,6 @@ if __name__ == "__main__":
             text = json.dumps(kept, indent=1, allow_nan=True).replace("Infinity", "null")
             KEPT.write_text(text + "\n", encoding="utf-8")
             print(name, kept[name], flush=True)
+    header = ["setting", "data set", "observed", "predicted", "doublings", "cost, in runs"]
+    for cells in (header, ["---"] * len(header), *(row for name in kept for row in rows(name, kept[name]))):
+        print(f"| {' | '.join(cells)} |")
