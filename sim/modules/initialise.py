@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import torch
 from torch import nn
 
+from sim.modules.library import pattern_of, started_away_from_zero
 from sim.modules.roles import Kind, Role, check_numbers, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
@@ -107,9 +108,10 @@ def initialise_(
         embeddings and every ``c_proj`` as they are, as public code of the paper's group does with GPT-2.
     bias_scale : float or None, optional
         Biases are uniform within ±bias_scale/√fan-in: 0 makes them zero, 1 is torch's default. None keeps
-        them.
+        them. Those that a library's initialiser does not start at zero are kept: they set time scales.
     norms : {"one", "keep"}, optional
-        Gains of norms become one and their biases zero, or both stay.
+        "one" gives every norm the gain that leaves its output at root mean square one, found by calling it: 0
+        in norms that multiply by 1 + gain. Their biases become zero. "keep" leaves both.
     fan_in : mapping from str to int, optional
         Fan-ins of matrices in modules of your own, by parameter name, such as ``{"*.W_Q": 64}``.
     keep : sequence of str, optional
@@ -125,6 +127,8 @@ def initialise_(
     check_numbers(roles)
     first = {name: role.name for role in roles for name in role.names}
     kept = {first[name] for pattern in keep for name in matching("keep", pattern, first)}
+    meant = started_away_from_zero(module)
+    kept |= {role.name for role in roles if role.kind == "bias" and pattern_of(role.name) in meant}
     plans = [
         ("kept", role.fan_in, None)
         if role.name in kept or not role.tensor.numel()
@@ -164,7 +168,7 @@ def _fill(role: Role, plan: Plan, seed: int) -> TensorInit:
     tensor, (how, fan_in, std) = role.tensor, plan
     with torch.no_grad():
         if how == "constant":
-            tensor.fill_(1.0 if role.kind == "gain" else 0.0)
+            tensor.fill_(role.norm.neutral if role.norm and role.kind == "gain" else 0.0)
         elif std is not None:
             generator = torch_stream(seed, f"init/{role.name}")
             draw = torch.rand if how == "uniform" else torch.randn

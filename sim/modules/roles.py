@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
-import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
 
+from sim.modules.norms import Norm, norm_of
 from theory import InputError
 from theory.edge.checked import as_integer
 
@@ -37,6 +37,8 @@ class Role:
     """Matrices packed into it along its outputs: the queries, keys and values of attention."""
     reads_out: bool = False
     """Whether an embedding is also another module's matrix; another embedding's does not count."""
+    norm: Norm | None = None
+    """What the norm does whose gain or bias it is."""
 
     @property
     def name(self) -> str:
@@ -70,11 +72,11 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
         if as_integer("fan_in", value) < 1:
             raise InputError("fan_in", value, "out of range", "give 1 or more")
         given |= dict.fromkeys(matching("fan_in", pattern, every), int(value))
-    roles: dict[int, Role] = {}
+    roles, norms = dict[int, Role](), dict[str, Norm | None]()
     for owner in module.modules():
         for local, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
             wanted = next((given[name] for name in names[id(parameter)] if name in given), None)
-            role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted)
+            role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted, norms)
             if (known := roles.get(id(parameter))) is not None:
                 first = min(known, role, key=lambda each: _PREFERRED.index(each.kind))
                 role = replace(first, reads_out=known.reads_out or known.kind != role.kind)
@@ -104,19 +106,33 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
     return fits
 
 
+def fans_of(module: nn.Module) -> dict[str, tuple[int, int]]:
+    """Return fan-in and number of outputs of every matrix in a recognised kind of module, by name."""
+    found = {}
+    for name, owner in module.named_modules():
+        for local, parameter in owner.named_parameters(recurse=False):
+            if parameter.ndim > 1 and (fan_in := _fan_in(local, parameter, owner)):
+                found[f"{name}.{local}".lstrip(".")] = fan_in, parameter.numel() // fan_in
+    return found
+
+
 def _role(
-    names: tuple[str, ...], local: str, tensor: nn.Parameter, owner: nn.Module, given: int | None
+    names: tuple[str, ...],
+    local: str,
+    tensor: nn.Parameter,
+    owner: nn.Module,
+    given: int | None,
+    norms: dict[str, Norm | None],
 ) -> Role:
     if given is not None:
         return Role(names, "matrix", tensor, owner, given)
     if isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
         return Role(names, "embedding", tensor, owner, owner.embedding_dim)
-    if "norm" in type(owner).__name__.lower() and tensor.ndim == 1:
-        return Role(names, "norm bias" if "bias" in local else "gain", tensor, owner)
-    experts = "expert" in type(owner).__name__.lower() and tensor.ndim == 2
-    if "bias" in local and (tensor.ndim == 1 or experts or isinstance(owner, nn.MultiheadAttention)):
-        return Role(names, "bias", tensor, owner, _fan_in_of_bias(local, owner))
+    if "bias" in local and (fan_in := _fan_in_of_bias(local, owner)) is not None:
+        return Role(names, "bias", tensor, owner, fan_in)
     fan_in = _fan_in(local, tensor, owner)
+    if fan_in is None and (norm := norm_of(owner, norms)) is not None:
+        return Role(names, "gain" if local == norm.gain else "norm bias", tensor, owner, norm=norm)
     parts = 3 if local == "in_proj_weight" else 1
     if names[0].endswith("c_attn.weight") and fan_in and tensor.numel() % fan_in**2 == 0:
         parts = tensor.numel() // fan_in**2  # Keys and values alone in cross-attention.
@@ -146,18 +162,10 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
     if isinstance(owner, nn.MultiheadAttention):
         return int(owner.embed_dim)
-    weight = getattr(owner, local.replace("bias", "weight"), None)
-    return _fan_in("weight", weight, owner) if isinstance(weight, nn.Parameter) else None
-
-
-def epsilon_of(norm: nn.Module) -> float | None:
-    """Return the ε of a norm; torch's RMSNorm without one takes the machine's, at least of float32."""
-    values = (getattr(norm, name, None) for name in ("eps", "variance_epsilon", "epsilon"))
-    epsilon = next((float(value) for value in values if isinstance(value, (int, float))), None)
-    if epsilon is None and isinstance(norm, nn.RMSNorm):
-        double = norm.weight is not None and norm.weight.dtype == torch.float64
-        return torch.finfo(torch.float64 if double else torch.float32).eps
-    return epsilon
+    for name in (local.replace("bias", "weight"), local.removesuffix("_bias")):
+        if isinstance(weight := getattr(owner, name, None), nn.Parameter) and name != local:
+            return _fan_in(name, weight, owner)
+    return None
 
 
 def is_hugging_face_conv1d(module: nn.Module) -> bool:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.progress import track
+from validate.terminal.streams import say
 from validate.terminal.tables import print_json, print_table
 
 
@@ -18,7 +20,11 @@ class Options(CommandOptions):
     parameters of one role and shape. Below it: norms whose ε matters, what γ and muP say about width, the
     regime to expect with its evidence, and the code that gives a model these scales.
 
+    --all measures instead what every causal model type of the installed transformers starts with, and
+    compares it with the type's default configuration, in minutes. With --csv every tensor has its line.
+
     example: anchorflow advise config.json --rate 0.8
+    example: anchorflow advise --all --csv > scales.csv
     """
 
     config: Annotated[Path | None, Positional("CONFIG")] = None
@@ -27,16 +33,24 @@ class Options(CommandOptions):
     """Instead of CONFIG, a torch module, or a class or function that makes one, as package.part:name."""
     rate: float = 0.8
     """γ: the standard deviation is fan-in to the power of -γ."""
+    all: bool = False
+    """Survey all causal model types."""
+    csv: bool = False
+    """Print the survey as CSV."""
 
 
 def run(options: Options) -> int:
     """Print the advice."""
-    if options.config is None and options.module is None:
-        remedy = "give a model's config.json, as in: anchorflow advise config.json --rate 0.8"
-        raise InputError("command", "anchorflow advise", "needs CONFIG or --module", remedy)
-    if options.config is not None and options.module is not None:
-        raise InputError("module", options.module, "a second model beside CONFIG", "give one of the two")
-    from sim.modules.advise import advise, named_module
+    if (options.config is None) + (options.module is None) + (not options.all) != 2:
+        raise InputError(
+            "command", "anchorflow advise", "needs CONFIG, --module or --all, one of them", "see --help"
+        )
+    if options.csv and not options.all:
+        raise InputError("csv", True, "without --all", "give --all, or --json for one model")
+    if options.all:
+        return _survey(options)
+    from sim.modules.advise import advise
+    from sim.modules.library import named_module
 
     if options.module is None:
         advice = advise(options.config, options.rate)
@@ -52,6 +66,34 @@ def run(options: Options) -> int:
         print_json(advice.to_json())
         return 0
     title = f"γ = {advice.rate:g}, {advice.n_parameters:,} parameters"
-    print_table(title, advice.HEADER, advice.rows(), spare=["muP", "by", "number"], notes=advice.lines())
+    print_table(
+        title, advice.HEADER, advice.rows(), spare=["muP rate", "muP", "by", "number"], notes=advice.lines()
+    )
     print(advice.code)  # Never wrapped, however long: it has to remain valid Python.
+    return 0
+
+
+def _survey(options: Options) -> int:
+    """Print what every type starts with; types that the library cannot make are named."""
+    from sim.runs.table import csv_text
+    from validate.scales.survey import Surveyed, counts, model_types, surveyed
+
+    found, failed = dict[str, list[Surveyed]](), dict[str, str]()
+    for name in track(model_types(), "measuring types"):
+        try:
+            found[name] = surveyed(name)
+        except Exception as error:  # The library's classes may raise anything.
+            failed[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+    rows = [row for each in found.values() for row in each]
+    if options.as_json:
+        print_json({"tensors": [row._asdict() for row in rows], "failed": failed})
+    elif options.csv:
+        print(csv_text([row._asdict() for row in rows]), end="")
+        for name, why in failed.items():
+            say(f"not made from its default configuration: {name} ({why})")
+    else:
+        header = ("type", "tensors", "as configured", "not", "not written")
+        table = [[name, *map(str, counts(each))] for name, each in found.items()]
+        notes = [f"not made from its default configuration: {name} ({why})" for name, why in failed.items()]
+        print_table(f"{len(found)} causal model types", header, table, notes=notes)
     return 0

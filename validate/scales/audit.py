@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from sim.modules.library import started_away_from_zero
 from sim.modules.roles import check_numbers, roles_of
 from sim.runs.files import finite
 from theory import InputError
@@ -142,9 +143,9 @@ def audit(
         raise InputError("module", type(module).__name__, "no matrix of known fan-in", remedy)
     alpha = (1 - LEVEL) / len(known)
     matrices, norms = [matrix_rate(role, alpha) for role in known], norm_losses(module, inputs)
-    reference = reference_rate(matrices, rate)
+    reference, meant = reference_rate(matrices, rate), started_away_from_zero(module)
     escapes = [escape for matrix in matrices for escape in matrix_escapes(matrix, reference, alpha)]
-    escapes += [escape for role in roles for escape in role_escapes(role)]
+    escapes += [escape for role in roles for escape in role_escapes(role, meant)]
     escapes += buffer_escapes(module, matrices)
     for n in (n for n in norms if n.lost > NORM_LOSS):
         sees = f"ε = {n.epsilon:g} against a variance of {n.variance:.3g}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import torch
 from scipy.special import chdtri
 from torch import Tensor, nn
 
-from sim.modules.roles import Role, epsilon_of
+from sim.modules.called import variance_of
+from sim.modules.library import pattern_of
+from sim.modules.norms import Norm, norm_of
+from sim.modules.roles import Role
 from theory import InputError
 
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
@@ -128,8 +131,8 @@ def _explanation(found: MatrixRate, rate: float) -> str:
     return next((text for text, std in candidates.items() if found.std_low <= std <= found.std_high), "")
 
 
-def role_escapes(role: Role) -> Iterator[Escape]:
-    """Yield the escapes of a tensor other than by its rate."""
+def role_escapes(role: Role, meant: Container[str]) -> Iterator[Escape]:
+    """Yield the escapes of a tensor other than by its rate; biases ``meant`` to be there are none."""
     entries, name = role.tensor.detach().cpu().double(), role.name
     if role.kind != "unknown" and not torch.isfinite(entries).all():
         raise InputError("module", name, "holds NaN or infinity", "audit the module before it diverges")
@@ -137,7 +140,7 @@ def role_escapes(role: Role) -> Iterator[Escape]:
         yield Escape(name, "tied", f"the same tensor as {', '.join(role.names[1:])}: one scale for all")
     if not role.tensor.requires_grad:
         yield Escape(name, "frozen", "it has no gradient and keeps its scale")
-    if role.kind == "bias" and bool((entries != 0).any()):
+    if role.kind == "bias" and bool((entries != 0).any()) and pattern_of(name) not in meant:
         largest = float(entries.abs().max())
         text = f"entries up to {largest:.3g}, not zero"
         # The largest of n uniform draws falls short of the bound by about one part in n.
@@ -145,8 +148,9 @@ def role_escapes(role: Role) -> Iterator[Escape]:
         if (1 - 5 / max(entries.numel(), 6)) * bound <= largest <= bound:
             text += f"; it fits torch's default, uniform within ±1/√{role.fan_in} whatever γ is"
         yield Escape(name, "bias", text)
-    if role.kind == "gain" and bool((entries != 1).any()):
-        yield Escape(name, "norm", f"gains from {entries.min():.3g} to {entries.max():.3g}, not one")
+    gains = role.norm.offset + role.norm.slope * entries if role.norm else entries
+    if role.kind == "gain" and bool(((gains - 1).abs() > 1e-3).any()):
+        yield Escape(name, "norm", f"gains from {gains.min():.3g} to {gains.max():.3g}, not one")
     if role.kind == "norm bias" and bool((entries != 0).any()):
         yield Escape(name, "norm", f"biases up to {entries.abs().max():.3g}, not zero")
     if role.kind == "unknown":
@@ -187,30 +191,27 @@ class NormLoss(NamedTuple):
 
 def norm_losses(module: nn.Module, inputs: Any) -> list[NormLoss]:
     """Return a line for each layer or RMS norm; inputs, if any, are run to see the variances."""
-    seen = defaultdict[nn.Module, list[Tensor]](list)
-
-    def see(norm: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        x = next(iter((*arguments, *named.values()))).detach().cpu().double()
-        axes = tuple(range(-len(getattr(norm, "normalized_shape", (1,))), 0))
-        uncentred = any(mark in type(norm).__name__ for mark in ("RMS", "T5"))
-        centre = 0.0 if uncentred else x.mean(axes).square()
-        seen[norm].append((x.square().mean(axes) - centre).flatten().clamp(min=0))
-
-    parts = module.named_modules()
+    seen, known = defaultdict[nn.Module, list[Tensor]](list), dict[str, Norm | None]()
     norms = [
-        (name, part, epsilon)
-        for name, part in parts
-        if re.search("LayerNorm|RMSNorm", type(part).__name__) and (epsilon := epsilon_of(part)) is not None
+        (name, part, norm)
+        for name, part in module.named_modules()
+        if (norm := norm_of(part, known)) and norm.axes
     ]
+
+    def see(norm: Norm, part: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        x = next(iter((*arguments, *named.values()))).detach().cpu().double()
+        seen[part].append(variance_of(x, norm).flatten())
+
     if inputs is not None:
         with ExitStack() as stack:
-            for _, norm, _ in norms:
-                stack.callback(norm.register_forward_pre_hook(see, with_kwargs=True).remove)
+            for _, part, norm in norms:
+                stack.callback(part.register_forward_pre_hook(partial(see, norm), with_kwargs=True).remove)
             _run(module, inputs)
     losses = []
-    for name, norm, epsilon in norms:
-        v = torch.cat(seen[norm] or [torch.full((1,), math.nan)])
-        losses.append(NormLoss(name, epsilon, float(v.mean()), 1 - float((v / (v + epsilon)).sqrt().mean())))
+    for name, part, norm in norms:
+        v = torch.cat(seen[part] or [torch.full((1,), math.nan)])
+        lost = 1 - float((v / (v + norm.epsilon)).sqrt().mean())
+        losses.append(NormLoss(name, norm.epsilon, float(v.mean()), lost))
     return losses
 
 
