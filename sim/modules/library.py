@@ -45,7 +45,7 @@ class Start(NamedTuple):
     entries: int
     """How many were measured."""
     by: str
-    """Who wrote it: "initialiser", "torch's default", "weights" that it has now, or "nothing"."""
+    """Who wrote it: "initialiser", "torch's default", "constructor", "weights" that it has now, or "nothing"."""
 
 
 def module_of(config: Any) -> nn.Module:
@@ -123,17 +123,38 @@ def starts_of(module: nn.Module) -> dict[str, Start]:
     """
     if not library_models(module) and not any(p.is_meta for p in module.parameters()):
         return {name: _start(p.detach(), "weights") for name, p in module.named_parameters()}
-    try:
-        starts, fewer = (written(numbered(module, n)) for n in (_ENTRIES, _ENTRIES // 2))
-        # As Xavier's, a scale may depend on the number of rows; half as many show it.
-        changed = [
-            n for n, s in starts.items() if not math.isclose(s.std or 0, fewer[n].std or 0, rel_tol=0.01)
-        ]
-        cut = {n for n in changed if starts[n].entries != fewer[n].entries}
-        whole = written(numbered(module, _WHOLE, cut)) if cut else {}
-    except Exception:  # An initialiser that cannot run on a part of its tensors says nothing.
+    for most in (_ENTRIES, 8 * _ENTRIES, 64 * _ENTRIES):
+        try:
+            starts, fewer = (written(numbered(module, n)) for n in (most, most // 2))
+            # As Xavier's, a scale may depend on the number of rows; half as many show it.
+            changed = [
+                n for n, s in starts.items() if not math.isclose(s.std or 0, fewer[n].std or 0, rel_tol=0.01)
+            ]
+            cut = {n for n in changed if starts[n].entries != fewer[n].entries}
+            starts |= written(numbered(module, _WHOLE, cut)) if cut else {}
+            return starts | _constructed(module, {n for n, s in starts.items() if s.by == "unknown"})
+        except Exception:  # An initialiser may need the rows that are not there.
+            continue
+    return {}
+
+
+def _constructed(module: Any, names: set[str]) -> dict[str, Start]:
+    """Return what a constructor writes that the initialiser leaves, if the model is small enough to be made."""
+    if (
+        not names
+        or module not in library_models(module)
+        or sum(p.numel() for p in module.parameters()) > _WHOLE
+    ):
         return {}
-    return starts | {name: whole[name] for name in cut}
+    was = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)  # New memory holds NaN.
+    try:
+        with seeded():
+            parameters = dict(type(module)(copy.deepcopy(module.config)).named_parameters())
+    finally:
+        torch.use_deterministic_algorithms(was[0], warn_only=was[1])
+    found = {name: _start(parameters[name].detach(), "constructor") for name in names}
+    return {name: s._replace(by="nothing") if s.by == "unknown" else s for name, s in found.items()}
 
 
 def started_away_from_zero(module: nn.Module) -> set[str]:
@@ -237,7 +258,7 @@ def written(made: nn.Module) -> dict[str, Start]:
 def _start(entries: Tensor, by: str) -> Start:
     n = entries.numel()
     if not n or bool(entries.isnan().any()):
-        return Start(None, math.nan, n, "nothing" if by != "weights" else by)
+        return Start(None, math.nan, n, "unknown" if by != "weights" else by)
     std = finite(float(entries.double().std())) if n > 1 else None
     return Start(std, float(entries.abs().max()), n, by)
 

@@ -199,7 +199,7 @@ def test_the_command_prints_lines_that_run(
         (["--module", "math:pi"], "module = "),
         ([str(tmp_path / "other.json")], "model = "),
         ([str(tmp_path / "wrong.json")], "model = " if find_spec("transformers") else "package = "),
-        ([], "needs CONFIG or --module"),
+        ([], "needs CONFIG, --module or --all"),
     ):
         said = cli("advise", *arguments, code=2)
         assert said.out == ""
