@@ -39,7 +39,7 @@ class Scale:
     spread: tuple[float, float] | None
     """The least and the greatest standard deviation of one tensor, if they differ by more than chance."""
     source: str
-    """Who wrote what was measured: "initialiser", "torch's default", "constructor", "weights", "nothing"; or unknown."""
+    """Who wrote what was measured, as in ``Start``; or "unknown"."""
     mup: float | None
     """The standard deviation in muP with unit constants: 1, 1/√fan-in or 1/fan-in."""
     mup_rate: float | None

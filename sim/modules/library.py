@@ -45,7 +45,7 @@ class Start(NamedTuple):
     entries: int
     """How many were measured."""
     by: str
-    """Who wrote it: "initialiser", "torch's default", "constructor", "weights" that it has now, or "nothing"."""
+    """Who wrote it: initialiser, torch's default, constructor, weights (as they are), nothing; or unknown."""
 
 
 def module_of(config: Any) -> nn.Module:
@@ -139,7 +139,7 @@ def starts_of(module: nn.Module) -> dict[str, Start]:
 
 
 def _constructed(module: Any, names: set[str]) -> dict[str, Start]:
-    """Return what a constructor writes that the initialiser leaves, if the model is small enough to be made."""
+    """Return what a constructor writes that the initialiser leaves, if the model is small enough to make."""
     if (
         not names
         or module not in library_models(module)
@@ -180,7 +180,7 @@ def numbered(module: nn.Module, most: int = _ENTRIES, names: Container[str] = ()
     Tensors of more than ``most`` entries have fewer rows. All others stay on the meta device.
     """
     made = blank_copy(module)
-    given: dict[int, nn.Parameter] = {}
+    given, by_library = dict[int, nn.Parameter](), bool(library_models(made))
     owners = list(_owners(made, names))
     for part in {*made.modules()}.difference(owners):
         if not any(True for _ in part.children()):
@@ -194,7 +194,8 @@ def numbered(module: nn.Module, most: int = _ENTRIES, names: Container[str] = ()
             # A bias is as long as its matrix has rows.
             shape = (cut.get(p.shape[0], p.shape[0]), *_fewer(p, most)[1:]) if p.ndim else ()
             blank = nn.Parameter(torch.full(shape, math.nan), p.requires_grad)
-            setattr(owner, local, given.setdefault(id(p), blank))
+            # The library writes tied tensors one by one, and then ties them.
+            setattr(owner, local, blank if by_library else given.setdefault(id(p), blank))
         for local, buffer in owner.named_buffers(recurse=False):
             owner._buffers[local] = torch.zeros(buffer.shape, dtype=buffer.dtype)
         if isinstance(owner, nn.Embedding):

@@ -96,6 +96,7 @@ def test_a_bias_that_the_library_does_not_start_at_zero_is_kept_and_named() -> N
 MEASURED: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     "own scales": ("mamba", {}, {"conv1d": (3 * 4) ** -0.5, "out_proj": (3 * 1536) ** -0.5, "in_proj": 0.1}),
     "with rows that may not be cut": ("falcon_mamba", {"num_hidden_layers": 2}, {"in_proj": 0.1}),
+    "of what is tied, the embedding's": ("xlm", {"n_layers": 1}, {"transformer.embeddings": 2048**-0.5}),
     "by the depth of the whole model": ("nanochat", {}, {"o_proj": 0.02 / math.sqrt(24), "q_proj": 0.02}),
     "init_std": ("opt", {"init_std": 0.03}, {"fc1": 0.03, "embed_tokens": 0.03}),
     "by the number of rows": ("phimoe", {"hidden_size": 64, "vocab_size": 90}, {"embed_tokens": 0.02}),
@@ -112,9 +113,9 @@ def test_the_library_s_column_is_what_its_initialiser_draws(name: str, tmp_path:
 
 
 def test_memory_that_nothing_wrote_has_no_scale() -> None:
-    transformers = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    transformers: Any = pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
 
-    class Forgetful(transformers.PreTrainedModel):
+    class Forgetful(transformers.PreTrainedModel):  # type: ignore[misc,name-defined]
         config_class = transformers.GPT2Config
 
         def __init__(self, config: Any) -> None:
