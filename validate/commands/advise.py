@@ -41,10 +41,11 @@ class Options(CommandOptions):
 
 def run(options: Options) -> int:
     """Print the advice."""
-    if (options.config is None) + (options.module is None) + (not options.all) != 2:
-        raise InputError(
-            "command", "anchorflow advise", "needs CONFIG, --module or --all, one of them", "see --help"
-        )
+    if options.config is None and options.module is None and not options.all:
+        remedy = "give a model's config.json, as in: anchorflow advise config.json --rate 0.8"
+        raise InputError("command", "anchorflow advise", "needs CONFIG, --module or --all", remedy)
+    if (options.config is not None) + (options.module is not None) + options.all > 1:
+        raise InputError("command", "anchorflow advise", "CONFIG, --module and --all", "give one of them")
     if options.csv and not options.all:
         raise InputError("csv", True, "without --all", "give --all, or --json for one model")
     if options.all:
