@@ -97,6 +97,7 @@ def seen_losses(settings, steps, rng):
     return np.array([np.mean([scores(POPULATION, at, TANH)["memory"][0] for at in now]) for now in seen])
 
 
+@pytest.mark.filterwarnings("ignore:SGD's rate times the largest curvature:theory.OutsideValidityWarning")
 def test_scatter_delays_learning_as_training_has_it(record_error):
     """At a rate so large that the mean course, without scatter, is ahead of training."""
     settings, steps = SGDSettings(2.0), recorded_steps(180, 1.3)

@@ -163,7 +163,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("train --seeds 0_2 --task emb-mlp", ["'0_2'", "0 1 ... 2"]),
         ("predict paper --seed 1_0", ["'1_0'", "an integer"]),
         ("predict paper --seed 1 --seed 2", ["--seed = '1 and 2'", "given twice"]),
-        ("advise", ["needs CONFIG or --module", "advise config.json"]),
+        ("advise", ["needs CONFIG, --module or --all", "advise config.json"]),
         ("corpus predikt text.txt", ["'predikt'", "did you mean 'predict'?"]),
         ("train --workers -1", ["workers", "give"]),
         ("train --resume --overwrite", ["resume, overwrite", "give one of them"]),
