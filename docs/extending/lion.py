@@ -1,5 +1,6 @@
 """An optimiser of your own: Lion (Chen et al., arXiv 2302.06675), whose step is a sign."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from torch import Tensor
@@ -24,7 +25,15 @@ class Lion(TrainingConfig):
         """Return what steps remember of a tensor."""
         return {"momentum": weight.new_zeros(weight.shape)}
 
-    def step(self, weight, gradient, state, rate, decay, number):
+    def step(
+        self,
+        weight: Tensor,
+        gradient: Tensor,
+        state: Mapping[str, Tensor],
+        rate: float | Tensor,
+        decay: float | Tensor,
+        number: Tensor,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return a tensor and its state after a step."""
         direction = (self.beta1 * state["momentum"] + (1 - self.beta1) * gradient).sign()
         momentum = self.beta2 * state["momentum"] + (1 - self.beta2) * gradient

@@ -32,7 +32,7 @@ SEEDS, STARTS = (0, 1), (1000, 1001)
 def members(name: str) -> list[MemberConfig]:
     """Return the runs of a setting."""
     given: dict[str, Any] = SETTINGS["base"] | SETTINGS[name]
-    training = {
+    training: dict[str, Any] = {
         key: given[key]
         for key in ("epochs", "optimizer", "learning_rate", "batch_size", "weight_decay")
         if key in given
