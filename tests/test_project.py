@@ -102,12 +102,12 @@ def test_a_wheel_has_every_file_of_the_packages() -> None:
 
 
 def test_nothing_in_the_repository_is_large() -> None:
-    """No file over 1 MB, and what is kept of runs under 20 MB, compressed as in git and in a package."""
+    """No file over 1 MB, and what is kept of runs under 25 MB, compressed as in git and in a package."""
     sizes = {name: (ROOT / name).stat().st_size for name in tracked()}
     assert len(sizes) > 500
     assert {name: size for name, size in sizes.items() if size > 10**6} == {}
     kept = [ROOT / name for name in sizes if name.startswith("validate/kept/")]
-    assert sum(len(zlib.compress(path.read_bytes())) for path in kept) < 20 * 10**6
+    assert sum(len(zlib.compress(path.read_bytes())) for path in kept) < 25 * 10**6
 
 
 def test_the_tests_that_pages_name_exist() -> None:
