@@ -15,6 +15,10 @@ class UnwritableError(InputError):
     """The system could not write: a full disk, or a read-only folder."""
 
 
+class DamagedError(ValueError):
+    """A file's content is not what this program writes; the message says what is wrong."""
+
+
 NOT_BEGUN = "before any run started"
 """A note on an error that ended a command before any of its runs had a folder."""
 

@@ -23,6 +23,8 @@ from sim.config.training import TrainingConfig as TrainingConfig
 from theory import InputError, Task
 from theory.edge.errors import unknown_key
 
+MOST_RUNS = 20_000
+"""The most runs that one configuration stands for."""
 LARGEST_SEED = 2**63 - 1
 Rate = Annotated[float, Field(ge=0, le=5)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
@@ -111,6 +113,8 @@ class RunConfig(Settings):
         for name, values in (("init_rates", self.init_rates), ("seeds", self.seeds)):
             if len(set(values)) < len(values):
                 raise InputError(name, list(values), "a value is listed twice", "list each once")
+        if (n := len(self.init_rates) * len(self.seeds)) > MOST_RUNS:
+            raise InputError("init_rates, seeds", f"{n} runs", "too many", f"give at most {MOST_RUNS}")
         task = as_any_task(cast("str | TaskTable", self.task))
         shared = {name: getattr(self, name) for name in Settings.model_fields}
         return [

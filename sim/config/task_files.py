@@ -47,6 +47,15 @@ def as_any_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task | 
         return _read_once(written)
 
 
+def own_task(data: Any) -> Any:
+    """Return the keys of a run's configuration; refuse a task in another file, which a stranger may name."""
+    task = data.get("task") if isinstance(data, dict) else data
+    if not isinstance(task, dict) and task not in PRESETS:
+        problem = "not a task: a run's own configuration holds its task, and no file that it names is opened"
+        raise InputError("task", task, problem, "move the folder away, or restore the configuration")
+    return data
+
+
 def as_task(value: str | Mapping[str, Any] | Task | LanguageTask) -> Task:
     """Return the task of anchors and keys that a value describes."""
     task = as_any_task(value)
@@ -132,7 +141,7 @@ def read_description(file: Path | str) -> dict[str, Any]:
 
 def _description_of_run(file: Path) -> dict[str, Any]:
     try:
-        data = load_json(file)
+        data = own_task(load_json(file))
         rate, seed = data.pop("init_rate"), data.pop("seed")
     except (LookupError, TypeError, AttributeError):
         problem = "JSON, but not a run's config.json"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
@@ -166,7 +166,7 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
 def digest_of(file: str) -> str:
     """Return a file's SHA-256, in hexadecimal digits."""
     with open_regular(as_path("file", file)) as content:
-        return hashlib.sha256(content.read()).hexdigest()
+        return hashlib.file_digest(cast("Any", content), "sha256").hexdigest()
 
 
 def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:

@@ -13,11 +13,12 @@ from pathlib import Path
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.config.section import differences
+from sim.data.corpus import CHARACTERS
 from sim.data.language import digest_of
 from sim.runs.files import entries, is_leftover, json_text, writing
 from sim.runs.folder import CONFIG, FORMAT_VERSION, METRICS, RunFolder, is_run_folder, read_config
 from sim.runs.manifest import Manifest
-from theory import InputError
+from theory import InputError, Task
 
 
 def open_folder(
@@ -98,7 +99,29 @@ def _check_same(path: Path, member: MemberConfig) -> None:
         raise InputError("out", str(path), problem, "use its own, or another folder")
 
 
+def check_own_files(path: Path, member: MemberConfig) -> None:
+    """Refuse a run that its folder alone names, if it would open files of which the folder has no checksum.
+
+    A folder from somebody else may name any file of the user's; who knows its checksum knows its content.
+    """
+    if not isinstance(task := member.task, LanguageTask):
+        return
+    named = [file for source in task.corpora if not source.sha256 for file in source.files]
+    folder = RunFolder(path)
+    if _tokenizer_file(task) and not (folder.has_provenance and folder.read_provenance().get("tokenizer")):
+        named.append(task.tokenizer)
+    if named:
+        problem = f"would open {named[0]}, a file outside the folder of which it has no checksum"
+        remedy = "if that is meant, continue with the configuration: anchorflow train CONFIG.toml --resume"
+        raise InputError("resume", str(path), problem, remedy)
+
+
 def tokenizer_record(member: MemberConfig) -> dict[str, str] | None:
     """Return the file of a run's tokenizer and its SHA-256 now, or None without a tokenizer."""
-    file = member.task.tokenizer if isinstance(member.task, LanguageTask) else ""
+    file = _tokenizer_file(member.task)
     return {"file": file, "sha256": digest_of(file)} if file else None
+
+
+def _tokenizer_file(task: Task | LanguageTask) -> str:
+    named = task.tokenizer if isinstance(task, LanguageTask) else ""
+    return "" if named == CHARACTERS else named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import math
 import os
@@ -10,23 +11,21 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError
 
-from sim.errors import BusyError, UnwritableError
+from sim.errors import BusyError, DamagedError, UnwritableError
+from sim.runs.records import LARGEST_HEADER, LARGEST_RECORD, Arrays, Header, read_record
+from theory.edge.errors import machine_memory
 
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
-Arrays = dict[str, npt.NDArray[Any]]
-_METADATA = TypeAdapter(dict[str, str])
 
 
 @contextmanager
@@ -103,11 +102,18 @@ def is_leftover(path: Path) -> bool:
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a regular file; anything else, such as a pipe, is an OSError."""
+    """Return the content of a regular file; anything else, or one that is too large, is an OSError.
+
+    Arrays may fill this machine's memory, records ``LARGEST_RECORD`` bytes.
+    """
+    most = machine_memory() if path.suffix == ".safetensors" else LARGEST_RECORD
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if status.st_size > most:
+            raise OSError(errno.EFBIG, f"{status.st_size} bytes, and at most {most} are read", str(path))
         return file.read()
 
 
@@ -131,25 +137,6 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, json_text(value))
 
 
-@dataclass(frozen=True)
-class CheckpointState:
-    """A checkpoint's state apart from its tensors."""
-
-    epoch: int
-    position: int
-    """Steps taken in the current epoch."""
-    step: int
-    sum_learning_rate: float
-    failure: str | None
-    """Why the member diverged, if it did."""
-    seconds: float
-    """Wall time so far."""
-
-
-class DamagedError(ValueError):
-    """A file's content is not what this program writes; the message says what is wrong."""
-
-
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:
     """Return the bytes of a safetensors file; equal arguments give equal bytes."""
     content = safetensors.numpy.save({name: np.ascontiguousarray(each) for name, each in arrays.items()})
@@ -164,16 +151,19 @@ def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, st
 
 def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
     """Return a safetensors file's arrays and its metadata; raise DamagedError if it is not one."""
+    header = read_header(io.BytesIO(content))
     try:
         arrays = safetensors.numpy.load(content)
     except KeyError as error:
         raise DamagedError(f"has a tensor of dtype {error.args[0]}") from None
     except (SafetensorError, ValueError, TypeError) as error:
         raise DamagedError(f"cannot be read ({error})") from None
-    size = int.from_bytes(content[:8], "little")
-    try:
-        header = json.loads(content[8 : 8 + size])
-        return arrays, _METADATA.validate_python(header.get("__metadata__", {}))
-    except (ValueError, RecursionError, AttributeError) as error:
-        reason = "its metadata is not text" if isinstance(error, ValidationError) else "it has no header"
-        raise DamagedError(f"cannot be read ({reason})") from None
+    return arrays, header.metadata
+
+
+def read_header(file: BinaryIO) -> Header:
+    """Return the header of a safetensors file without its arrays; raise DamagedError if it has none."""
+    size = int.from_bytes(file.read(8), "little")
+    if size > LARGEST_HEADER:
+        raise DamagedError(f"cannot be read (a header of {size} bytes, more than {LARGEST_HEADER})")
+    return read_record(Header, file.read(size))

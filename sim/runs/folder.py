@@ -16,17 +16,28 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
-from sim.config.run import MemberConfig, make_member_config, make_run_config
-from sim.runs.files import Arrays, CheckpointState, DamagedError, read_tensors, write_tensors, writing
+from sim.config.run import MOST_RUNS, MemberConfig, make_member_config, make_run_config
+from sim.config.task_files import own_task
+from sim.errors import DamagedError
+from sim.runs.files import read_header, read_tensors, write_tensors, writing
 from sim.runs.manifest import Manifest
+from sim.runs.records import (
+    Arrays,
+    CheckpointState,
+    Provenance,
+    plain,
+    read_evaluations,
+    read_json,
+    read_record,
+)
 from theory import InputError
 from theory.edge.errors import in_file
-from theory.edge.reading import as_path, is_file, is_folder, load_json
+from theory.edge.reading import as_path, is_file, is_folder, load_json, open_regular
 
 FORMAT_VERSION = 2
 CONFIG, METRICS, STATISTICS = "config.json", "metrics.jsonl", "statistics.safetensors"
@@ -34,7 +45,7 @@ PLAN = "planned.json"
 """In a folder of runs: the configurations that were to be trained into it."""
 _IDENTITY = (CONFIG, "provenance.json", METRICS)
 """Any of these marks a run folder: one that has lost another of them is refused, not passed over."""
-_REMEDY = "restore it, or move the folder away and train the run again"
+REMEDY = "restore it, or move the folder away and train the run again"
 _CONTINUE = "free space or restore access; the same command, with --resume if it has that, continues"
 _Content = TypeVar("_Content")
 
@@ -97,8 +108,7 @@ class RunFolder(Manifest):
 
     def write_checkpoint(self, arrays: Arrays, state: CheckpointState) -> None:
         """Write a checkpoint, then drop those that are no longer needed."""
-        text = json.dumps(asdict(state), allow_nan=False)
-        self.write_arrays(checkpoint_name(state.step), arrays, {"state": text})
+        self.write_arrays(checkpoint_name(state.step), arrays, {"state": state.model_dump_json()})
         self.drop_checkpoints(state.step)
 
     def drop_checkpoints(self, now: int) -> None:
@@ -132,14 +142,17 @@ class RunFolder(Manifest):
             if isinstance(error, FileNotFoundError) and not any(n.startswith(inside) for n in self.listed()):
                 return []  # Nothing has been written into it yet.
             problem = f"cannot be read ({error.strerror})"
-            raise InputError("run", str(self.path / inside), problem, _REMEDY) from None
+            raise InputError("run", str(self.path / inside), problem, REMEDY) from None
         found = [re.fullmatch(rf"{prefix}_(\d{{6,}})\.safetensors", name) for name in names]
         return sorted(int(match[1]) for match in found if match)
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and other state; raise DamagedError if it is not as written."""
         arrays, meta = read_tensors(self.verified(checkpoint_name(step)))
-        return arrays, CheckpointState(**json.loads(meta["state"]))
+        state = read_record(CheckpointState, meta.get("state", "").encode())
+        if state.step != step:
+            raise DamagedError(f"is of step {state.step}")
+        return arrays, state
 
     def epochs_done(self) -> int:
         """Return the number of whole epochs in the newest readable checkpoint, 0 without one."""
@@ -150,7 +163,7 @@ class RunFolder(Manifest):
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the metrics written so far."""
-        return self.read(METRICS, lambda content: list(map(json.loads, content.splitlines())))
+        return self.read(METRICS, lambda content: read_evaluations(content.splitlines()))
 
     @property
     def has_metrics(self) -> bool:
@@ -166,22 +179,33 @@ class RunFolder(Manifest):
         """Return the content of provenance.json; refuse a run that was never started."""
         if not self.has_provenance and "provenance.json" not in self.listed():
             raise unfinished(self.path, {"status": "not begun"})
-        return self.read("provenance.json", json.loads)
+        return self.read("provenance.json", lambda content: plain(read_record(Provenance, content)))
 
     def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
         """Return the tensors and the metadata of one of its files."""
         return self.read(name, read_tensors)
 
+    def shape_of(self, name: str, array: str) -> tuple[int, ...] | None:
+        """Return the shape of an array in one of its files, or None; only the file's header is read."""
+        with self._naming(name), open_regular(self.path / name) as file:
+            stored = (read_header(file).model_extra or {}).get(array)
+        return stored and stored.shape
+
     def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
         """Return one of its files, verified and parsed; refuse one that is missing, changed or damaged."""
-        try:
+        with self._naming(name):
             return parse(self.verified(name))
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except FileNotFoundError:
             raise _incomplete(self.path, name) from None
         except InputError:  # The list of checksums itself is damaged.
             raise
         except ValueError as error:  # DamagedError, or content that is not JSON.
-            raise InputError("run", str(self.path / name), str(error), _REMEDY) from None
+            raise InputError("run", str(self.path / name), str(error), REMEDY) from None
 
     def check_complete(self) -> dict[str, Any]:
         """Return the provenance of a complete run; refuse any other, and one that lacks a part."""
@@ -214,15 +238,15 @@ def read_config(path: Path) -> MemberConfig:
     folder = RunFolder(path)
     if not (path / Manifest.name).is_file():
         raise _incomplete(path, Manifest.name)
-    data = folder.read(CONFIG, json.loads)
+    data = folder.read(CONFIG, read_json)
     version = data.pop("format_version", None) if isinstance(data, dict) else None
     if version != FORMAT_VERSION:
         problem = f"has format version {version!r}, but this program reads {FORMAT_VERSION}"
         raise InputError("run", str(path), problem, "train it again, or use the program that made it")
     try:
-        return make_member_config(data)
+        return make_member_config(own_task(data))
     except InputError as error:
-        where, remedy = f"{path / CONFIG}: {error.argument}", _REMEDY
+        where, remedy = f"{path / CONFIG}: {error.argument}", REMEDY
         if error.problem == "unknown kind":
             file = folder.read_provenance().get("model_file") if folder.has_provenance else None
             remedy = f"import the file that registers it:{import_option(file or 'FILE')}"
@@ -243,15 +267,20 @@ def read_plans(folder: Path) -> list[Any]:
     """Return the configurations that were to be trained into a folder, as plain data; none without a plan."""
     file = folder / PLAN
     plans = load_json(file) if is_file(file) else []
-    if not isinstance(plans, list) or not all(isinstance(plan, dict) for plan in plans):
+    if not isinstance(plans, list) or not all(isinstance(plan, dict) for plan in plans[:MOST_RUNS]):
         raise InputError("file", str(file), "not a list of configurations", "move it away")
+    if len(plans) > MOST_RUNS:
+        raise InputError("file", str(file), f"holds {len(plans)} plans", "move it away")
     return plans
 
 
 def planned_runs(folder: Path) -> dict[Path, MemberConfig]:
     """Return the runs that were to be trained into a folder."""
     with in_file(folder / PLAN):
-        return planned_in(folder, (m for plan in read_plans(folder) for m in make_run_config(plan).members()))
+        configs = [make_run_config(own_task(plan)) for plan in read_plans(folder)]
+        if (n := sum(len(config.init_rates) * len(config.seeds) for config in configs)) > MOST_RUNS:
+            raise InputError("file", str(folder / PLAN), f"plans {n} runs", f"plan at most {MOST_RUNS}")
+        return planned_in(folder, (member for config in configs for member in config.members()))
 
 
 def import_option(file: str | None) -> str:

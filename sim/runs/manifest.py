@@ -11,15 +11,13 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from sim.runs.files import DamagedError, entries, is_leftover, read_regular, write_atomically, write_json
+from sim.errors import DamagedError
+from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
+from sim.runs.records import Digests, read_record
 from theory import InputError
 
-_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-_FORMAT: TypeAdapter[dict[str, _Digest | list[_Digest]]] = TypeAdapter(dict[str, _Digest | list[_Digest]])
 Listed = dict[str, tuple[str, ...]]
 """The digests that each file may have, the newest first."""
 
@@ -35,11 +33,11 @@ class Manifest:
         """Return the listed files, none without a list; refuse a list that cannot be read."""
         file = self.path / self.name
         try:
-            lines = _FORMAT.validate_json(read_regular(file))
+            lines = read_record(Digests, read_regular(file))
         except FileNotFoundError:
             return {}
-        except (OSError, ValidationError) as error:
-            problem = "not a list of checksums" if isinstance(error, ValidationError) else str(error)
+        except (OSError, DamagedError) as error:
+            problem = "not a list of checksums" if isinstance(error, DamagedError) else str(error)
             raise InputError("manifest", str(file), problem, "restore it, or choose another folder") from None
         return {name: (known,) if isinstance(known, str) else tuple(known) for name, known in lines.items()}
 

@@ -14,9 +14,19 @@ import numpy.typing as npt
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.data.corpus import Corpus
-from sim.runs.files import Arrays
-from sim.runs.folder import STATISTICS, RunFolder, is_run_folder, read_config, runs_inside, snapshot_name
+from sim.errors import DamagedError
+from sim.runs.files import read_tensors
+from sim.runs.folder import (
+    REMEDY,
+    STATISTICS,
+    RunFolder,
+    is_run_folder,
+    read_config,
+    runs_inside,
+    snapshot_name,
+)
 from sim.runs.folder import unfinished as refusal_of_unfinished
+from sim.runs.records import Arrays, Counted, Texts, check_arrays, read_json, read_record
 from sim.runs.table import COLUMNS, LAST_HEADER, frame, last_rows, long_records, metric_records
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.edge.checked import checked
@@ -72,6 +82,11 @@ class Run:
         metrics = folder.read_metrics()
         # A run that continues after a kill may have later snapshots than evaluations.
         epochs = tuple(epoch for epoch in folder.snapshot_epochs() if epoch <= metrics[-1]["epoch"])
+        first, size = snapshot_name(0), config.task.vocab_size
+        wanted = (size, config.model.width(size))  # Before anything of that size is computed.
+        if 0 not in epochs or folder.shape_of(first, config.model.embedding) != wanted:
+            problem, remedy = f"has no embedding of shape {wanted}, as its configuration has", REMEDY
+            raise InputError("run", str(folder.path / first), problem, remedy)
         return cls(folder.path, config, provenance, metrics, epochs)
 
     def __post_init__(self) -> None:
@@ -121,7 +136,17 @@ class Run:
         if epoch not in self.snapshot_epochs:
             remedy = f"choose one of {list(self.snapshot_epochs)}"
             raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
-        return self._folder.read_tensors(snapshot_name(epoch))[0]
+        from sim.models.initial import tensor_specs  # It loads torch, without which a run is opened.
+
+        specs = tensor_specs(self.config, self.config.task.vocab_size)
+
+        def fitting(content: bytes) -> Arrays:
+            arrays, _ = read_tensors(content)
+            names = {self.config.model.embedding} if epoch else specs
+            check_arrays(arrays, {name: specs[name].shape for name in (*names, *arrays) if name in specs})
+            return {name: array for name, array in arrays.items() if name in specs}
+
+        return self._folder.read(snapshot_name(epoch), fitting)
 
     def embedding(self, epoch: int) -> npt.NDArray[np.float64]:
         """Return the embedding, W_emb or W_E, at an epoch, shape (d, d_m), float64."""
@@ -139,16 +164,41 @@ class Run:
     def token_label_counts(self) -> tuple[npt.NDArray[np.int64], int]:
         """Return the token-label counts of the training data, shape (d, d), and its size n."""
         self.config.build_task()  # Refuses a language model's run.
-        arrays, meta = self._folder.read_tensors(STATISTICS)
-        return arrays["token_label_counts"], int(meta["n_sequences"])
+        d = self.config.task.vocab_size
+
+        def counted(content: bytes) -> tuple[npt.NDArray[np.int64], int]:
+            arrays, meta = read_tensors(content)
+            check_arrays(arrays, {"token_label_counts": (d, d)}, "iu")
+            return arrays["token_label_counts"], read_record(Counted, meta).n_sequences
+
+        return self._folder.read(STATISTICS, counted)
 
     def corpora(self) -> dict[str, Corpus]:
         """Return the corpora that a language model trained on, by name, each sequence as a document."""
         from sim.data.language import corpora_of
 
-        if not isinstance(self.config.task, LanguageTask):
+        if not isinstance(task := self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "not trained on a corpus", "name a language model's run")
-        return corpora_of(*self._folder.read_tensors(STATISTICS))
+
+        def texts(content: bytes) -> dict[str, Corpus]:
+            arrays, meta = read_tensors(content)
+            n, size = len(task.corpora), (len(task.corpora) * task.n_sequences, task.length + 1)
+            check_arrays(arrays, {"sequences": size, "ends": (n,)}, "iu")
+            said = read_record(Texts, {name: read_json(text.encode()) for name, text in meta.items()})
+            first, rows = arrays["sequences"][:, 0], arrays["sequences"]
+            expected = np.arange(1, n + 1) * task.n_sequences
+            if (
+                (first < 0).any()
+                or rows.min() < -1
+                or rows.max() >= task.vocab_size
+                or len(said.words) != task.vocab_size
+                or said.corpora != task.names
+                or (arrays["ends"] != expected).any()
+            ):
+                raise DamagedError("holds other texts than its configuration names")
+            return corpora_of(arrays, meta)
+
+        return self._folder.read(STATISTICS, texts)
 
     @cached_property
     def token_label_matrix(self) -> npt.NDArray[np.float64]:

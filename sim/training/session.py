@@ -14,11 +14,13 @@ import torch
 
 from sim.config.run import MemberConfig, sources
 from sim.data.base import Dataset
+from sim.errors import DamagedError
 from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
-from sim.runs.files import Arrays, CheckpointState, DamagedError, finite, json_text, only_writer
+from sim.runs.files import finite, json_text, only_writer
 from sim.runs.folder import METRICS, STATISTICS, RunFolder, checkpoint_name, snapshot_name
+from sim.runs.records import Arrays, CheckpointState
 from sim.runs.run import is_complete
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
@@ -131,7 +133,7 @@ class _Session:
         self.recorded, self.constant = recorded, constant
         self.started, self.seconds_before = time.perf_counter(), [0.0] * len(folders)
         self.metrics: list[list[dict[str, Any]]] = [[] for _ in folders]
-        checkpoints = newest_checkpoints(folders)
+        checkpoints = newest_checkpoints(folders, trainer.check_fit)
         self.first_step = 0
         if checkpoints is not None:
             trainer.restore(checkpoints)
@@ -243,7 +245,9 @@ def _check_same_data(folder: RunFolder, data: Dataset) -> None:
         raise InputError("out", str(folder.path), problem, remedy)
 
 
-def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, CheckpointState]] | None:
+def newest_checkpoints(
+    folders: Sequence[RunFolder], check: Callable[[Arrays, CheckpointState], None]
+) -> list[tuple[Arrays, CheckpointState]] | None:
     """Return the runs' checkpoints of the newest step at which all are whole, None if there is none.
 
     A damaged one is set aside and named in a warning. Runs that have checkpoints, but none in common, are
@@ -261,7 +265,8 @@ def newest_checkpoints(folders: Sequence[RunFolder]) -> list[tuple[Arrays, Check
         whole = []
         for folder in folders:
             try:
-                whole.append(folder.read_checkpoint(step))
+                check(*(checkpoint := folder.read_checkpoint(step)))
+                whole.append(checkpoint)
             except DamagedError as error:
                 told = "%s: %s; set aside as %s, training continues from the checkpoint before it, if any."
                 where = folder.path / checkpoint_name(step)

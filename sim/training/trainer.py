@@ -13,10 +13,11 @@ from torch import Tensor
 from sim.config.run import MemberConfig
 from sim.data.base import Dataset
 from sim.data.dataset import build_dataset
+from sim.errors import DamagedError
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
-from sim.runs.files import Arrays, CheckpointState
+from sim.runs.records import Arrays, CheckpointState, check_arrays
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
@@ -161,6 +162,20 @@ class Trainer(Steps):
             seconds=seconds,
         )
         return arrays, state
+
+    def check_fit(self, arrays: Arrays, state: CheckpointState) -> None:
+        """Raise DamagedError for a checkpoint that no trainer of these members has written."""
+        check_arrays(arrays, {name: tuple(each.shape) for name, each in self._tensors(0).items()})
+        n = self.steps_per_epoch
+        if state.position >= n or state.step != state.epoch * n + state.position:
+            raise DamagedError(
+                f"is at step {state.step}, and at position {state.position} of an epoch of {n}"
+            )
+        for name in self.generators:
+            try:
+                torch.Generator().set_state(torch.from_numpy(arrays[name]))
+            except (LookupError, RuntimeError, TypeError):
+                raise DamagedError(f"has no state of the generator {name}") from None
 
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:

@@ -30,6 +30,7 @@ KINDS = {
     **{f"calls of {package}": "calls" for package in ("theory", "sim", "validate")},
     "command lines": "command_lines",
     **dict.fromkeys(("edited outputs", "followed remedies"), "disturbed"),
+    "strangers folders": "strangers",
 }
 """Every kind, and the module with its generator, which takes the empty folder that is the current one."""
 

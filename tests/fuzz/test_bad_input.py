@@ -33,6 +33,7 @@ def test_every_public_callable_has_a_valid_call(package: str, here: Path) -> Non
         pytest.param("command lines", 29, 70, marks=pytest.mark.slow),
         pytest.param("edited outputs", 5, 6, marks=pytest.mark.slow),
         pytest.param("followed remedies", 2, 10, marks=pytest.mark.slow),
+        pytest.param("strangers folders", 97, 100, marks=pytest.mark.slow),
     ],
 )
 def test_bad_input_is_refused_and_what_is_in_the_way_is_left_alone(kind: str, every: int, least: int) -> None:

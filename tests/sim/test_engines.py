@@ -13,6 +13,7 @@ from sim import Execution, Progress, Run, train, train_members, train_together
 from sim.errors import BusyError, UnfinishedRunsError
 from sim.runs.files import is_being_written
 from sim.runs.folder import RunFolder
+from sim.runs.manifest import Manifest
 from sim.training import engines, launch
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
@@ -154,15 +155,15 @@ def test_epochs_are_read_from_folders(tmp_path: Path) -> None:
 def test_only_changed_evaluations_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of 1000 epochs has a file that takes tens of milliseconds to read, and is watched for hours."""
     (member,) = small(epochs=4).members()
-    file = tmp_path / "metrics.jsonl"
-    line = '{"epoch": %d, "sum_learning_rate": 1.0, "accuracy": {"mem": 0.1, "rsn_train": 0.1}}\n'
-    file.write_text(line % 1)
+    scores = '"loss": {"mem": 1, "rsn_train": 1}, "accuracy": {"mem": 0.1, "rsn_train": 0.1}'
+    line = f'{{"epoch": %d, "step": 1, "sum_learning_rate": 1.0, {scores}}}\n'
+    Manifest(tmp_path).write("metrics.jsonl", line % 1)
     reads, seen = list[Path](), list[int]()
     metrics = engines._metrics
     monkeypatch.setattr(engines, "_metrics", lambda path: reads.append(path) or metrics(path))
     with watching([[(member, tmp_path)]], lambda progress: seen.append(progress.epoch), every=0.005):
         time.sleep(0.1)
-        file.write_text(line % 3)
+        Manifest(tmp_path).write("metrics.jsonl", line % 3)
         time.sleep(0.1)
     assert seen == [2, 3]
     assert 2 <= len(reads) <= 4  # Before and after the change, and once while it is being written.

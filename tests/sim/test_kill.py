@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import MemberConfig, Run, find_runs, train, train_together
+from sim import MemberConfig, Run, Trainer, find_runs, train, train_together
 from sim.runs.files import is_leftover
 from sim.runs.folder import RunFolder, checkpoint_name, read_config, snapshot_name
 from sim.runs.manifest import Manifest
 from sim.training.session import newest_checkpoints
 from tests.run_folder import change, contents
-from tests.sim.conftest import NOISY_TASK, small
+from tests.sim.conftest import NOISY_TASK, small, small_member
 from theory import InputError
 
 Tree = dict[str, bytes | None]
@@ -176,9 +176,9 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("config.json", b"x", r"config\.json': Expecting value"),
+        ("config.json", b"x", r"config\.json': not valid JSON: expected value"),
         ("config.json", b"3", "format version None"),
-        ("metrics.jsonl", b"x", r"metrics\.jsonl': Expecting value"),
+        ("metrics.jsonl", b"x", r"metrics\.jsonl': invalid JSON: expected value"),
     ],
 )
 def test_bad_json_is_refused_with_any_checksum(name: str, content: bytes, words: str, folder: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
         listed = Manifest(folder).listed()
         (folder / name).write_bytes(damaged)
         caplog.clear()
-        found = newest_checkpoints([RunFolder(folder)])
+        found = newest_checkpoints([RunFolder(folder)], Trainer([small_member()]).check_fit)
         assert found[0][1].step == older
         assert str(folder / name) in caplog.text
         (aside,) = (folder / "checkpoints").glob("*.damaged")

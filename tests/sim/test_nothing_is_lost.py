@@ -214,9 +214,10 @@ def test_a_kill_while_a_line_is_written_leaves_the_lines_before_it(folder: Path)
     """What a user then writes at the end is neither taken for such a line nor cut off."""
     written, file = RunFolder(folder), folder / METRICS
     before, lines = written.read_metrics(), file.read_bytes()
-    written.append_metrics({"epoch": 5, "step": 9})
+    later = before[-1] | {"epoch": 5, "step": before[-1]["step"] + 9}
+    written.append_metrics(later)
     assert file.read_bytes().startswith(lines)
-    assert [line["epoch"] for line in written.read_metrics()] == [line["epoch"] for line in before] + [5]
+    assert written.read_metrics() == [*before, later]
     file.write_bytes(lines + b'{"epoch": 5, "st')
     assert written.read_metrics() == before
     assert not written.foreign()
@@ -227,5 +228,5 @@ def test_a_kill_while_a_line_is_written_leaves_the_lines_before_it(folder: Path)
     with pytest.raises(InputError, match="differs from its checksum"):
         written.read_metrics()
     with pytest.raises(InputError, match="was changed"):
-        written.append_metrics({"epoch": 5, "step": 9})
+        written.append_metrics(later)
     assert written.foreign() == [file]

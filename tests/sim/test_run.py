@@ -23,9 +23,10 @@ import torch
 from sim import Progress, Run, RunConfig, RunFolder, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.errors import BusyError
-from sim.runs.files import CheckpointState, is_being_written, only_writer
+from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import read_config
 from sim.runs.manifest import Listed, Manifest
+from sim.runs.records import CheckpointState
 from sim.training.engines.local import SIGNALS
 from tests.run_folder import change
 from tests.sim.conftest import small, small_member, stopped_after
@@ -75,7 +76,10 @@ def test_the_two_newest_checkpoints_up_to_a_step_are_kept(folder: Path) -> None:
     run = RunFolder(folder)
     before = run.checkpoint_steps()
     for step in (30, 31, 32, 33):
-        run.write_checkpoint({"w": np.zeros(1)}, CheckpointState(4, 0, step, 0.0, None, 0.0))
+        state = CheckpointState(
+            epoch=4, position=0, step=step, sum_learning_rate=0.0, failure=None, seconds=0.0
+        )
+        run.write_checkpoint({"w": np.zeros(1)}, state)
     assert len(before) == 2
     assert run.checkpoint_steps() == [33, 32]
     run.drop_checkpoints(32)

@@ -78,6 +78,7 @@ def _keys_of(config: RunConfig) -> list[Option]:
 
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
+    from sim.runs.beginning import check_own_files
     from sim.runs.folder import import_option, planned_in, planned_runs, read_config, read_plans
 
     execution, folder, begin = options.execution(), options.out, None
@@ -96,6 +97,8 @@ def run(options: Options) -> int:
         found = [path for path in sim.find_runs([folder]) if path != folder or not read_plans(folder)]
         begun = {path: read_config(path) for path in found}
         planned = planned_runs(folder) | begun
+        for path, member in planned.items():
+            check_own_files(path, member)
     else:
         config = configuration_of(options)
         if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in own):

@@ -105,8 +105,10 @@ def pack_metrics(metrics: Sequence[Mapping[str, Any]]) -> Stored:
 
 
 def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
-    """Return the lines of a run's metrics, from a kept file's columns."""
+    """Return the lines of a run's metrics, from a kept file's columns; raise ValueError if they are none."""
     names = sorted(name for name in stored if name.startswith(_METRICS))
+    if any(stored[name].ndim != 1 for name in names):
+        raise ValueError("has metrics that are not columns")
     columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
     lines: list[dict[str, Any]] = []
     for values in zip(*columns.values(), strict=True):

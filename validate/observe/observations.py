@@ -26,6 +26,17 @@ TIMELESS = ("frozen_", "token_", "entropy/", "matched/", "predicted", "control")
 """The beginnings of the names of arrays that have no axis of snapshots."""
 
 
+SHAPES = {
+    **{"gram": "EAT", "norms": "ET", "wv_direction": "ET", "outputs": "Ed", "token_ratio": "A"},
+    **{"token_label_matrix_anchors": "Ad", "frozen_direction": "AA", "frozen_start": "AA"},
+    **dict.fromkeys(("first_attention", "first_attention_sd"), "ELL"),
+    **dict.fromkeys(("last_logits", "last_logits_sd", "last_attention"), "EPL"),
+    **{"key_attention": "EP", "last_logits_positions": "EL"},
+}
+"""The axes of arrays, by the part of the name before a slash: snapshots E, anchors A, all tokens T, labels d,
+positions L, places of the key P."""
+
+
 class NoRunsError(InputError):
     """A study, or a variant of it, has no runs where they were looked for."""
 
@@ -171,6 +182,19 @@ class Observations(Shown):
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
         return title, LAST_HEADER, last_rows(self.metrics)
+
+
+def check_shapes(arrays: Mapping[str, FloatArray], config: MemberConfig, n_epochs: int) -> None:
+    """Raise ValueError for arrays that do not fit a configuration and its snapshots."""
+    sizes = {"E": n_epochs}
+    if isinstance(task := config.task, Task):
+        sizes |= {"A": len(task.anchors), "T": len(tokens_of(task)), "d": task.vocab_size}
+        sizes |= {"L": task.length, "P": task.length - task.n_anchors}
+    for name, array in arrays.items():
+        axes = SHAPES.get(name.partition("/")[0], "" if name.startswith(TIMELESS) else "E")
+        shape = tuple(sizes.get(axis) for axis in axes)
+        if array.shape[: len(shape)] != shape or (name in SHAPES and array.ndim != len(shape)):
+            raise ValueError(f"{name} has shape {array.shape}")
 
 
 def tokens_of(task: Task) -> tuple[int, ...]:

@@ -6,16 +6,23 @@ import json
 from functools import partial
 from pathlib import Path, PurePosixPath
 from shlex import quote
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from sim.config.run import MemberConfig, make_member_config
-from sim.runs.files import DamagedError, read_regular, read_tensors, write_json, write_tensors, writing
+from sim.config.task_files import own_task
+from sim.config.training import Epoch
+from sim.errors import DamagedError
+from sim.runs.files import read_regular, read_tensors, write_json, write_tensors, writing
 from sim.runs.manifest import Manifest, digest
+from sim.runs.records import Provenance, Record, plain, read_evaluations, read_json, read_record
 from sim.runs.run import Run
 from theory import InputError
+from theory.edge.arrays import FloatArray
 from theory.edge.reading import PathLike, as_path, normalized
-from validate.observe.codec import SYMMETRIC, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
-from validate.observe.observations import KEPT_SUFFIX, LazyArrays, Observations
+from validate.observe.codec import SYMMETRIC, Stored, pack_arrays, pack_metrics, unpack_arrays, unpack_metrics
+from validate.observe.observations import KEPT_SUFFIX, LazyArrays, Observations, check_shapes
 
 KEPT = Path(__file__).resolve().parent.parent / "kept"
 """The observations that are kept in the repository."""
@@ -33,6 +40,15 @@ class Checksums(Manifest):
     """The checksums of all kept files, which are in one folder."""
 
     name: ClassVar[str] = CHECKSUMS
+
+
+class Header(Record):
+    """What a kept file says of its arrays."""
+
+    format_version: int
+    config: dict[str, Any]
+    provenance: Provenance
+    epochs: Annotated[list[Epoch], Field(min_length=1, max_length=1_000_000)]
 
 
 def kept_file(study: str, variant: str | None, config: MemberConfig, folder: Path = KEPT) -> Path:
@@ -100,19 +116,29 @@ def read_kept(file: PathLike) -> Observations:
     checksums, name = _listed(file)
     try:
         stored, metadata = read_tensors(checksums.verified(name))
-        header = {key: json.loads(text) for key, text in metadata.items()}
-        version = header.get("format_version")
-        if version not in FORMATS:
+        said = {key: read_json(text.encode()) for key, text in metadata.items()}
+        if (version := said.get("format_version")) not in FORMATS:
             raise DamagedError(f"has format version {version}, but this program reads up to {FORMATS[-1]}")
-    except (OSError, DamagedError) as error:
-        problem = str(error) if isinstance(error, DamagedError) else f"cannot be read ({error.strerror})"
+        header, metrics = read_record(Header, said), read_evaluations(unpack_metrics(stored))
+        config = make_member_config(own_task(header.config))
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
         again = f"anchorflow study NAME --keep --kept {quote(str(checksums.path))}"
         restore = f"restore it with the {CHECKSUMS} of its folder"
         remedy = f"{restore}, or delete it and keep its run again: {again}"
         raise InputError("kept observations", str(file), problem, remedy) from None
-    config, epochs = make_member_config(header["config"]), tuple(header["epochs"])
-    arrays = LazyArrays(partial(unpack_arrays, stored))  # A study's progress needs no arrays.
-    return Observations(config, header["provenance"], unpack_metrics(stored), epochs, arrays, file)
+    arrays = LazyArrays(partial(_unpacked, file, stored, config, len(header.epochs)))
+    return Observations(config, plain(header.provenance), metrics, tuple(header.epochs), arrays, file)
+
+
+def _unpacked(file: Path, stored: Stored, config: MemberConfig, n_epochs: int) -> dict[str, FloatArray]:
+    """Return the arrays of a kept file when they are needed: a study's progress needs none."""
+    try:
+        arrays = unpack_arrays(stored)
+        check_shapes(arrays, config, n_epochs)
+    except (ValueError, LookupError) as error:
+        raise InputError("kept observations", str(file), f"cannot be read ({error})", "restore it") from None
+    return arrays
 
 
 def _listed(file: Path) -> tuple[Checksums, str]:
@@ -150,8 +176,12 @@ def shown_words(run: Observations) -> Words:
 
 def _kept_words(folder: Path) -> dict[str, Words]:
     file = folder / WORDS
-    kept: dict[str, Words] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return kept
+    try:
+        return read_record(dict[str, Words], read_regular(file))
+    except FileNotFoundError:
+        return {}
+    except DamagedError as error:
+        raise InputError("words", str(file), str(error), "restore it") from None
 
 
 def _text_key(config: MemberConfig) -> str:

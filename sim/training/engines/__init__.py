@@ -6,7 +6,6 @@ Queueing, retry and transport are left to the library behind it, which is import
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -146,8 +145,7 @@ def _written(path: Path) -> tuple[int, int] | None:
 def _metrics(path: Path) -> tuple[int, list[dict[str, Any]]]:
     """Return the whole epochs of a run's last evaluation, 0 without one, and its evaluations."""
     try:
-        whole, _, _ = (path / METRICS).read_text().rpartition("\n")  # The last line may be half written.
-        metrics = [json.loads(line) for line in whole.splitlines()]
-        return int(metrics[-1]["epoch"]), metrics
-    except (OSError, ValueError, LookupError):
+        metrics = RunFolder(path).read_metrics()
+    except InputError:  # There are none yet, or they are being replaced.
         return 0, []
+    return int(metrics[-1]["epoch"]), metrics

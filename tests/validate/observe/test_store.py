@@ -133,10 +133,8 @@ def test_run_folders_are_observed_when_asked_for(transformer_run, tmp_path):
         (tmp_path / place / transformer_run.path.name).symlink_to(transformer_run.path)
     unfinished = tmp_path / "mine" / "gamma0.5_seed9"
     unfinished.mkdir()
-    for name, text in (
-        ("config.json", "{}"),
-        ("provenance.json", '{"status": "interrupted", "wall_seconds": 1.0, "peak_memory_mib": 1.0}'),
-    ):
+    interrupted = json.dumps(transformer_run.provenance | {"status": "interrupted"})
+    for name, text in (("config.json", "{}"), ("provenance.json", interrupted)):
         Manifest(unfinished).write(name, text)
     found = kept("mine", root=tmp_path)
     assert len(found) == 2

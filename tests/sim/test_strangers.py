@@ -1,0 +1,143 @@
+"""A run folder from somebody else, whose checksums fit: read as any other input is."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim import Run, RunFolder, train_together
+from sim.runs.beginning import check_own_files
+from sim.runs.files import read_tensors, write_tensors
+from sim.runs.folder import PLAN, planned_runs, snapshot_name
+from sim.runs.manifest import Manifest
+from tests.fuzz.strangers import CONTENTS
+from tests.run_folder import change
+from tests.sim.conftest import small, small_member, stopped_after
+from tests.sim.test_language import Make, language
+from theory import InputError
+
+__all__ = ["language"]
+
+
+@pytest.mark.parametrize("name", ["config.json", "provenance.json", "metrics.jsonl", "manifest.json"])
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_record_of_anything_else_is_refused_by_its_name(name: str, content: str, folder: Path) -> None:
+    if name == "manifest.json":
+        (folder / name).write_bytes(CONTENTS[content])
+    else:
+        Manifest(folder).write(name, CONTENTS[content])
+    with pytest.raises(InputError, match=name.replace(".", r"\.") if name != "config.json" else str(folder)):
+        Run.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("status", ["complete"], "status: input should be"),
+        ("wall_seconds", -1, "wall_seconds: input should be greater"),
+        ("trained_with", "x" * 10, "trained_with: input should be a valid"),
+        ("parts", [{}], "parts: field required"),
+        ("sources", {"a": "a stranger"}, "sources: input should be"),
+    ],
+)
+def test_a_key_of_the_provenance_is_named(key: str, value: Any, words: str, folder: Path) -> None:
+    change(folder / "provenance.json", **{key: value})
+    with pytest.raises(InputError, match=rf"provenance\.json': {words}"):
+        Run.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (lambda lines: lines[::-1], "not in the order of their steps"),
+        (lambda lines: [lines[0] | {"accuracy": {"other": 1.0}}, *lines[1:]], "different data sets"),
+        (lambda lines: [lines[0] | {"accuracy": {"mem": 1.5}}, *lines[1:]], "accuracy: input should be less"),
+    ],
+)
+def test_evaluations_are_those_of_one_run(lines: Callable[[Any], Any], words: str, folder: Path) -> None:
+    records = lines(Run.open(folder).metrics)
+    Manifest(folder).write("metrics.jsonl", "".join(json.dumps(line) + "\n" for line in records))
+    with pytest.raises(InputError, match=rf"metrics\.jsonl': .*{words}"):
+        Run.open(folder)
+
+
+@pytest.mark.parametrize("task", ["outside.toml", "/etc/passwd", None, ["x"]])
+def test_a_task_in_another_file_is_not_opened(task: Any, folder: Path) -> None:
+    change(folder / "config.json", task=task)
+    with pytest.raises(InputError, match=r"config\.json.*task = .*: not a task.*names is opened"):
+        Run.open(folder)
+    plan = small().model_dump(mode="json") | {"task": task}
+    (folder.parent / PLAN).write_text(json.dumps([plan]))
+    with pytest.raises(InputError, match=rf"{PLAN}.*no file that it names is opened"):
+        planned_runs(folder.parent)
+
+
+def test_a_plan_of_more_runs_than_anybody_trains_is_refused_at_once(tmp_path: Path) -> None:
+    many: dict[str, Any] = {"seeds": [*range(9000)], "init_rates": [i / 9 for i in range(9)]}
+    for plans in ([small().model_dump(mode="json") | many], list[Any]([{}] * 10**6)):
+        (tmp_path / PLAN).write_text(json.dumps(plans))
+        begun = time.process_time()
+        with pytest.raises(InputError, match=rf"{PLAN}.*(plans 81000 runs|holds 1000000 plans)"):
+            planned_runs(tmp_path)
+        assert time.process_time() - begun < 10
+
+
+def test_a_vocabulary_is_as_large_as_the_embedding(folder: Path) -> None:
+    """Before anything of its size is computed."""
+    task = json.loads((folder / "config.json").read_text())["task"]
+    change(folder / "config.json", task=task | {"vocab_size": 10**13})
+    with pytest.raises(InputError, match=r"epoch_000000.*no embedding of shape \(10000000000000, 8\)"):
+        Run.open(folder)
+
+
+@pytest.mark.parametrize("how", ["shape", "NaN", "missing"])
+def test_arrays_fit_the_configuration(how: str, folder: Path) -> None:
+    name = snapshot_name(0)
+    arrays, meta = read_tensors((folder / name).read_bytes())
+    changed = {"shape": arrays["W1"].T.copy(), "NaN": arrays["W1"] * np.nan}
+    other = {key: each for key, each in arrays.items() if key != "W1"}
+    Manifest(folder).write(
+        name, write_tensors(other | ({"W1": changed[how]} if how in changed else {}), meta)
+    )
+    with pytest.raises(InputError, match=r"epoch_000000\.safetensors': has .*W1"):
+        Run.open(folder).snapshot(0)
+
+
+def test_a_sparse_file_is_not_read(folder: Path) -> None:
+    """A hole of a terabyte takes no disk."""
+    for name in ("provenance.json", "metrics.jsonl", snapshot_name(0)):
+        with (folder / name).open("r+b") as file:
+            file.truncate(2**40)
+        with pytest.raises(InputError, match="1099511627776 bytes, and at most"):
+            RunFolder(folder).read(name, bytes)
+
+
+def test_a_strangers_checkpoint_is_set_aside(folder: Path) -> None:
+    """As a damaged one is, however well its checksum fits."""
+    path = folder.parent / "run"
+    assert train_together([small_member()], [path], stop=stopped_after(25)) == "interrupted"
+    for file in sorted((path / "checkpoints").iterdir()):
+        arrays, meta = read_tensors(file.read_bytes())
+        Manifest(path).write(f"checkpoints/{file.name}", write_tensors({"W1": arrays["W1"][:1]}, meta))
+    assert train_together([small_member()], [path], resume=True) == "complete"
+    assert len([*(path / "checkpoints").glob("*.damaged")]) == 2
+    assert Run.open(path).metrics == Run.open(folder).metrics
+
+
+@pytest.mark.usefixtures("here")
+def test_texts_without_a_checksum_are_opened_by_their_owner_alone(language: Make, tmp_path: Path) -> None:
+    member = language()
+    train_together([member], [tmp_path / "run"], stop=stopped_after(3))
+    with pytest.raises(InputError, match=r"would open toy\.txt, .*no checksum; .*--resume"):
+        check_own_files(tmp_path / "run", member)
+    assert train_together([member], [tmp_path / "run"], resume=True) == "complete"
+
+
+def test_a_run_on_characters_has_no_tokenizer_to_record(language: Make, tmp_path: Path) -> None:
+    member = language(tokenizer="characters", vocab_size=20)
+    assert train_together([member], [tmp_path / "run"]) == "complete"
+    assert Run.open(tmp_path / "run").provenance["tokenizer"] is None
