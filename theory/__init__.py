@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from theory.edge.errors import InputError as InputError
     from theory.edge.errors import IntegrationError as IntegrationError
     from theory.edge.errors import TooManyEntriesError as TooManyEntriesError
-    from theory.flows.adam_steps import adam_steps as adam_steps
     from theory.flows.batches import AdamSettings as AdamSettings
     from theory.flows.batches import OutsideValidityWarning as OutsideValidityWarning
     from theory.flows.batches import SGDSettings as SGDSettings

@@ -119,7 +119,6 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("corpus_counts", "corpus_associations", "corpus_geometry"), CORPORA),
     **dict.fromkeys(("shuffled_tokens", "context_operator"), CORPORA),
     **{name: {"length": 2} for name in ("transformer_drive", "paper_transformer_drive", "value_drive")},
-    "adam_steps": {"n_sequences": 4},
     **{name: {"task": WIDE} for name in ("inner_product_bound", "gaussian_shape", "normal_distance")},
     **{name: {"task": WIDE} for name in ("gaussian_embedding", "finite_sample_cosine")},
     "EmbMLPParameters.draw": {},

@@ -50,13 +50,6 @@ def entries() -> Iterator[tuple[str, Any]]:
         flow = theory.population_flow(population, start, later, activation=activation, keep=("W_emb", "B"))
         yield f"population_flow, {activation}", kept(flow)
     warnings.simplefilter("ignore")  # of batches too small for what is predicted
-    adam: dict[str, Any] = {"n_sequences": 96, "activation": theory.TANH, "keep": ("W_emb", "W1", "W2")}
-    settings = AdamSettings(2e-3, weight_decay=0.01)
-    for size in (None, 6):
-        steps = theory.adam_steps(population, start, [0, 7, 90], settings, batch_size=size, **adam)
-        yield f"adam_steps, batch {size}", kept(steps)
-    frozen: dict[str, Any] = {"batch_size": 4, "softmax": "uniform", "moving": ["W_emb"]}
-    yield "adam_steps, frozen", kept(theory.adam_steps(population, start, [5], AdamSettings(1e-3), **frozen))
     stairs = theory.saddle_staircase(C, S, start.scaled(0.1), 2)
     yield "saddle_staircase", [stairs.times, stairs.drives, stairs.ranks, stairs.slow_share]
     threshold = theory.escape_threshold(start)

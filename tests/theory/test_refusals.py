@@ -18,7 +18,7 @@ from theory import Mapping, OneLayerParameters, SGDSettings, Shift, Sum, Task, T
 
 PAPER, POPULATION = Task.paper(), small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
-START, ADAM = parameters(), theory.AdamSettings(rate=1e-2)
+START = parameters()
 ANCHORS = list(range(11, 21))
 MODEL = OneLayerParameters.draw(6, d_k=3, d_f=7, init_rate=0.5, rng=np.random.default_rng(0))
 TOKENS, TARGETS = np.zeros((2, 3), int), np.full((2, 6), 1 / 6)
@@ -169,13 +169,11 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "keep": [*(partial(f, times=[1.0], keep=("W3",)) for f in FLOWS), lambda: FROZEN["W1"]],
     "weight_decay": [partial(f, times=[1.0], weight_decay=-0.1) for f in FLOWS],
     "batch_size": [
-        lambda: theory.adam_steps(POPULATION, START, [1], ADAM, batch_size=11, n_sequences=10),
         lambda: theory.predict_learning(
             small_task(), SGDSettings(0.1), n_epochs=1, **TINY | {"batch_size": 1000}
         ),
     ],
     "steps": [
-        lambda: theory.adam_steps(POPULATION, START, [5, 3], ADAM),
         lambda: theory.predicted_embedding(small_task(), SGDSettings(0.1), steps=[], **TINY),
     ],
     "accuracies": [

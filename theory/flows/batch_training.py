@@ -15,7 +15,6 @@ import numpy as np
 
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.errors import IntegrationError
-from theory.flows.adam_steps import AdamW
 from theory.flows.batches import AdamSettings, Batching, SGDSettings
 from theory.flows.gradient import softmax
 from theory.flows.mean_training import Moment
@@ -51,7 +50,7 @@ class BatchTraining:
         shapes, y = initial.matrices, initial.matrices.packed().astype(dtype)
         now, sizes = shapes.unpack(y), [matrix.size for matrix in shapes]
         scale = np.repeat(np.array(self.scale, dtype), sizes)
-        adam = AdamW(self.settings, [y], [scale]) if isinstance(self.settings, AdamSettings) else None
+        adam = _AdamW(self.settings, y, scale) if isinstance(self.settings, AdamSettings) else None
         batches, done = self._batches(), 0
         for step in steps:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -61,7 +60,7 @@ class BatchTraining:
                     if self.clip_norm and norm > self.clip_norm:
                         gradient *= self.clip_norm / norm
                     if adam is not None:
-                        adam.step([gradient], [gradient**2])
+                        adam.step(gradient)
                     else:
                         y *= 1 - self.settings.rate * self.settings.weight_decay
                         y -= self.settings.rate * gradient
@@ -101,3 +100,20 @@ class BatchTraining:
         delta = p @ now.W2.T
         delta *= self.activation.derivative(h)
         return Matrices(counts.T @ (delta @ now.W1.T), x.T @ delta, value.T @ p)
+
+
+class _AdamW:
+    """AdamW on one array, changed in place; ``scale`` multiplies the root of the second moment."""
+
+    def __init__(self, settings: AdamSettings, weights: FloatArray, scale: FloatArray) -> None:
+        self._settings, self._weights, self._scale = settings, weights, scale
+        self._steps, self._first, self._second = 0, np.zeros_like(weights), np.zeros_like(weights)
+
+    def step(self, gradient: FloatArray) -> None:
+        self._steps += 1
+        s, (b1, b2) = self._settings, self._settings.betas
+        self._first += (1 - b1) * (gradient - self._first)
+        self._second += (1 - b2) * (gradient**2 - self._second)
+        root = self._scale * np.sqrt(self._second / (1 - b2**self._steps)) + s.epsilon
+        self._weights *= 1 - s.rate * s.weight_decay
+        self._weights -= s.rate / (1 - b1**self._steps) * self._first / root

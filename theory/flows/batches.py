@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -20,11 +19,9 @@ from theory.flows.gradient import population_field, token_gradient
 from theory.flows.gradient_noise import GradientNoise
 from theory.flows.ladder import product_field
 from theory.flows.network import Activation
-from theory.integrate.solve import Field
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
-Softmax = Literal["live", "uniform"]
 EMBEDDING_LIMIT, TIMES_LIMIT = 2.5e-5, 1e-4
 """AdamW's rate over its batch size: the largest at which embeddings and learning times were found right."""
 
@@ -122,50 +119,23 @@ class Batching:
 
 
 class BatchGradient:
-    """Mean and variance of a batch's gradient of the loss.
+    """Mean and variance of a batch's gradient of the loss."""
 
-    The variance is recomputed after ``noise_every`` steps or a twentieth of those taken; with 0, always.
-    """
-
-    def __init__(
-        self,
-        population: CountPopulation,
-        batching: Batching,
-        activation: Activation,
-        softmax: Softmax,
-        noise_every: int,
-    ) -> None:
-        self._factor, self._noise_every, self._due = batching.factor, noise_every, 0.0
-        self._activation, self._uniform = activation, softmax == "uniform"
+    def __init__(self, population: CountPopulation, batching: Batching, activation: Activation) -> None:
+        self._factor, self._activation = batching.factor, activation
         self._noise = GradientNoise(population) if self._factor > 0 else None
-        self._variance: Matrices | None = None
-        self._field = _flow(population, activation, uniform=self._uniform)
+        if activation.is_linear:
+            self._field = product_field(lambda B: token_gradient(population, B))
+        else:
+            self._field = population_field(population, activation)
 
     def mean(self, now: Matrices) -> Matrices:
         """Return the gradient of the whole population, in its cheapest exact form."""
         return Matrices(*(-flow for flow in self._field(now)))
 
-    def variance(self, now: Matrices, step: float) -> Matrices:
-        """Return the variance of a batch's gradient, recomputed when it is due."""
+    def variance(self, now: Matrices) -> Matrices:
+        """Return the variance of a batch's gradient."""
         if self._noise is None:
             return Matrices(*(np.zeros_like(matrix) for matrix in now))
-        if self._variance is None or step >= self._due:
-            moments = self._noise.moments(now, self._activation, uniform=self._uniform)
-            self._variance = Matrices(*(self._factor * variance for variance in moments.variance))
-            self._due = step + min(self._noise_every, 1 + step // 20)
-        return self._variance
-
-
-def _flow(population: CountPopulation, activation: Activation, *, uniform: bool) -> Field:
-    """Return minus the gradient as a field: for a nonlinear σ with p ≡ u, from the noise's moments."""
-    if activation.is_linear:
-        C = population.token_label_matrix()
-        return product_field((lambda _: C) if uniform else (lambda B: token_gradient(population, B)))
-    if not uniform:
-        return population_field(population, activation)
-    noise = GradientNoise(population)
-
-    def field(now: Matrices) -> Matrices:
-        return Matrices(*(-g for g in noise.moments(now, activation, uniform=True).mean))
-
-    return field
+        variance = self._noise.moments(now, self._activation).variance
+        return Matrices(*(self._factor * matrix for matrix in variance))

@@ -84,8 +84,8 @@ class GradientNoise:
         self._left, self._right = population.left, population.right
         self._blocks = list(_blocks(population))
 
-    def moments(self, now: Matrices, activation: Activation, *, uniform: bool = False) -> GradientMoments:
-        """Return E g and E g² of one sequence's gradient, exactly; ``uniform`` sets p ≡ u."""
+    def moments(self, now: Matrices, activation: Activation) -> GradientMoments:
+        """Return E g and E g² of one sequence's gradient, exactly."""
         mean, square = (_Sums.zeros(self._left, self._right, now) for _ in range(2))
         inputs = self._left @ now.W_emb, self._right @ now.W_emb
         readout = np.ascontiguousarray(now.W2.T)
@@ -94,7 +94,7 @@ class GradientNoise:
             h = x @ now.W1
             value, slope = activation.value(h), activation.derivative(h)
             labels = block.labels
-            p = np.full_like(labels, 1 / labels.shape[1]) if uniform else softmax(value @ now.W2)
+            p = softmax(value @ now.W2)
             mean.W2 += value.T @ (block.weights * (p - labels))
             square.W2 += (value**2).T @ (block.weights * (labels * (1 - 2 * p) + p**2))
 

@@ -153,9 +153,7 @@ class Course:
 
     def __init__(self, training: MeanTraining, initial: EmbMLPParameters) -> None:
         self._of, self._initial = training, initial
-        self._gradient = BatchGradient(
-            training.population, training.batching, training.activation, "live", noise_every=0
-        )
+        self._gradient = BatchGradient(training.population, training.batching, training.activation)
         scale = np.repeat(training.scale, [matrix.size for matrix in initial.matrices])
         self._denominator = Denominator(training.settings, scale)
         self._dtype = training.population.left.dtype
@@ -207,7 +205,7 @@ class Course:
         each = self._descents(y)
         away = self._low(y if self._felt is None else y + self._felt)
         squares = np.asarray(sum(descent**2 for descent in each) / len(each))
-        squares += self._gradient.variance(away, self.done).packed()
+        squares += self._gradient.variance(away).packed()
         norm, largest = float(np.sqrt(squares.sum())), self._of.clip_norm
         divisor = max(1.0, norm / largest) if largest > 0 else 1.0
         return Point(y, np.asarray(sum(each) / len(each)), squares / divisor**2, divisor)
