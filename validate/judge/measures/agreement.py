@@ -51,13 +51,9 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     if np.isinf(p).any() or np.isinf(o).any():
         raise InputError("predicted, observed", "arrays", "hold infinity", "give cosines")
     error = p - o
-    from scipy.stats import rankdata  # Takes a second, and most commands rank nothing.
-
-    # Cosines that are equal except for rounding should tie, not be ranked by their last digits.
-    ranks = rankdata(p.round(12), axis=-1), rankdata(o.round(12), axis=-1)
     return {
         "pearson": correlation(p, o),
-        "spearman": correlation(*ranks),
+        "spearman": correlation(_ranks(p), _ranks(o)),
         "rmse": np.sqrt(np.mean(error**2, axis=-1)),
         "largest_error": np.abs(error).max(axis=-1),
     }
@@ -81,12 +77,19 @@ def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return Pearson's correlation; NaN where one side is constant."""
-    return float(measures(a, b)["pearson"])
+    return float(correlation(np.asarray(a, np.float64), np.asarray(b, np.float64)))
 
 
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return Spearman's correlation; NaN where one side is constant."""
-    return float(measures(a, b)["spearman"])
+    return float(correlation(_ranks(np.asarray(a, np.float64)), _ranks(np.asarray(b, np.float64))))
+
+
+def _ranks(cosines: FloatArray) -> FloatArray:
+    """Return ranks along the last axis; cosines that are equal except for rounding tie."""
+    from scipy.stats import rankdata  # Takes a second, and most commands rank nothing.
+
+    return np.asarray(rankdata(cosines.round(12), axis=-1))
 
 
 def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:

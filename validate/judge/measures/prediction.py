@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
-from theory.edge.arrays import FloatArray, IntArray
+from theory.edge.arrays import FloatArray
+from validate.judge.measures.agreement import correlation as along
 from validate.judge.measures.agreement import measures, pearson, r_squared
 from validate.judge.measures.geometry import (
     When,
@@ -117,14 +118,15 @@ def exchanged_excess(run: Observations, pairs: str, n: int = 200) -> float:
         off_diagonal(observed[:n_reasoning, :n_reasoning]) if within else observed[:n_reasoning, n_reasoning:]
     )
 
-    def agreement(order: IntArray) -> float:
-        block = predicted[order]
-        guess = off_diagonal(block[:, order]) if within else block[:, n_reasoning:]
-        return pearson(guess.ravel(), seen.ravel())
-
     rng = np.random.default_rng(0)
-    exchanged = [agreement(rng.permutation(n_reasoning)) for _ in range(n)]
-    return agreement(np.arange(n_reasoning)) - float(np.mean(exchanged))
+    orders = [np.arange(n_reasoning), *(rng.permutation(n_reasoning) for _ in range(n))]
+    blocks = (predicted[order] for order in orders)
+    guesses = [
+        off_diagonal(block[:, order]) if within else block[:, n_reasoning:].ravel()
+        for block, order in zip(blocks, orders, strict=True)
+    ]
+    own, *exchanged = along(np.array(guesses), np.broadcast_to(seen.ravel(), (n + 1, seen.size)))
+    return float(own - np.mean(exchanged))
 
 
 # --- eq. 14 ---------------------------------------------------------------------------------------------
