@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -48,9 +49,20 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, str(error))}")
         return 2
     except OSError as error:
-        if error.filename is None:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
+            say(f"anchorflow: {error.strerror}; raise the limit (ulimit -a), or use fewer --workers")
+        elif error.filename is None:
             raise
-        say(f"anchorflow: {error.filename}: {error.strerror}; check the path")
+        else:
+            say(f"anchorflow: {error.filename}: {error.strerror}; check the path")
+        return 2
+    except ImportError as error:
+        if "map segment" not in str(error) and "allocate" not in str(error):
+            raise
+        say(f"anchorflow: a library does not fit into memory ({error}); raise the limit (ulimit -v)")
+        return 2
+    except MemoryError:
+        say("anchorflow: out of memory; raise the limit (ulimit -v), or ask for something smaller")
         return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")

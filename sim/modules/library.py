@@ -32,6 +32,8 @@ _HEADS = (
 """The kinds of model that the library makes of a configuration, by preference; the last has no head."""
 _ENTRIES = 2**17
 """A tensor with more of them is measured on its first rows: its standard deviation is known to 0.2 %."""
+_MOST_LAYERS, _MOST_PARAMETERS = 1000, 10**13
+"""Beyond what anybody trains, and what takes minutes to make without its numbers."""
 _WHOLE = 2**27
 """A tensor whose scale depends on its number of rows is measured as a whole, up to so many entries."""
 
@@ -65,14 +67,20 @@ def module_of(config: Any) -> nn.Module:
         raise InputError(
             "model", str(file), "of an unknown model_type", f"{named[0].__name__} is made of {known}"
         )
+    layers = [n for key, n in data.items() if "layer" in key and isinstance(n, int)]
+    if (n := max(layers, default=0)) > _MOST_LAYERS:
+        raise InputError("model", str(file), f"has {n} layers", f"give one with at most {_MOST_LAYERS}")
     try:
         made = library.AutoConfig.for_model(**data)
-        return model_of(made, [kind for kind in named if kind.config_class is type(made)])
+        model = model_of(made, [kind for kind in named if kind.config_class is type(made)])
     except Exception as error:
         # The library's classes may raise anything.
         why = textwrap.shorten(str(error), 200, placeholder=" ...")
         problem = f"transformers cannot make its model ({type(error).__name__}: {why})"
         raise InputError("model", str(file), problem, "correct the configuration") from None
+    if (n := sum(p.numel() for p in model.parameters())) > _MOST_PARAMETERS:
+        raise InputError("model", str(file), f"has {n:.1e} parameters", "give a smaller one")
+    return model
 
 
 def model_of(config: Any, named: Sequence[Any] = ()) -> nn.Module:

@@ -25,6 +25,8 @@ from sim.errors import BusyError, DamagedError, UnwritableError
 from sim.runs.records import LARGEST_HEADER, LARGEST_RECORD, Arrays, Header, read_record
 from theory.edge.errors import machine_memory
 
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINTR, errno.EINVAL}
+"""What file systems without locks answer."""
 _TEMPORARY = re.compile(r"\.anchorflow-tmp-[0-9a-f]{32}")
 
 
@@ -43,27 +45,50 @@ def writing(
 
 
 @contextmanager
-def only_writer(path: Path, *, wait: float = 0.0) -> Iterator[None]:
+def only_writer(path: Path, *, wait: float = 0.0, kind: str = "lock") -> Iterator[None]:
     """Hold the lock of a run folder, or of a file, inside the block; raise BusyError if another has it.
 
     The lock is a file beside the folder or file, which itself may be replaced; the kernel releases the lock
-    when its holder dies. ``wait`` is in seconds.
+    when its holder dies. ``wait`` is in seconds. Locks of another ``kind`` are others.
     """
-    file = lock_file(path)
+    file = lock_file(path, kind)
     lock = FileLock(file, timeout=wait, fallback_to_soft=False)
     with writing(path):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
         except Timeout:
+            _check_locks(path)
             remedy = "wait until it has finished, or choose another folder"
             raise BusyError("out", str(path), "another process is writing it", remedy) from None
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                raise _no_locks(path, error) from None
+            raise
     try:
         yield
     finally:
         # Removed while held: a process that has opened it sees that it no longer has a name, and tries again.
         file.unlink(missing_ok=True)
         lock.release()
+
+
+def _check_locks(path: Path) -> None:
+    """Refuse a file system that says of every lock that another process has it, also of a new one."""
+    new = path.with_name(f".anchorflow-tmp-{uuid4().hex}")
+    try:
+        with FileLock(new, timeout=0, fallback_to_soft=False):
+            pass
+    except Timeout as error:
+        raise _no_locks(path, error) from None
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _no_locks(path: Path, error: OSError) -> UnwritableError:
+    problem = f"its file system has no locks ({error.strerror or error})"
+    remedy = "two processes could write at a time: name a folder elsewhere, such as on a local disk"
+    return UnwritableError("out", str(path), problem, remedy)
 
 
 def is_being_written(path: Path) -> bool:
@@ -77,9 +102,9 @@ def is_being_written(path: Path) -> bool:
     return False
 
 
-def lock_file(path: Path) -> Path:
+def lock_file(path: Path, kind: str = "lock") -> Path:
     """Return the file whose lock a folder's or file's writer holds."""
-    return path.with_name(f".{path.name}.anchorflow-lock")
+    return path.with_name(f".{path.name}.anchorflow-{kind}")
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
@@ -87,13 +112,18 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     temporary = path.with_name(f".anchorflow-tmp-{uuid4().hex}")
     try:
         with temporary.open("xb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            file.write(encoded(data))
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def encoded(content: bytes | str) -> bytes:
+    """Return text in UTF-8; bytes that Python could not decode, as in a file's name, are escaped."""
+    return content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
 
 def is_leftover(path: Path) -> bool:

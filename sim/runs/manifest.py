@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sim.errors import DamagedError
-from sim.runs.files import entries, is_leftover, read_regular, write_atomically, write_json
+from sim.runs.files import encoded, entries, is_leftover, read_regular, write_atomically, write_json
 from sim.runs.records import Digests, read_record
 from theory import InputError
 
@@ -69,7 +69,7 @@ class Manifest:
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that nobody changed since this program wrote it; else InputError."""
-        data, file = content.encode() if isinstance(content, str) else content, self.path / name
+        data, file = encoded(content), self.path / name
         listed, new = self.listed(), digest(data)
         before = self._digest_before(name, listed, new)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,9 @@ MEASURED = ("epoch", "step", "data_set", "statistic", "value")
 """The columns of a long table after the axes. Σ learning rate belongs to no data set."""
 _OF_TASK = ("q", "n_keys", "length", "vocab_size", "corpus", "task")
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that a spreadsheet computes."""
+
 NamedRun = tuple[str, MemberConfig, Sequence[Mapping[str, Any]]]
 """A run's name in the table, its configuration and its metrics."""
 
@@ -141,12 +144,16 @@ def _digest(value: Any) -> str:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows with the same keys as CSV text with a header; numbers in full, missing ones empty."""
+    """Return rows with the same keys as CSV text with a header; numbers in full, missing ones empty.
+
+    A text that a spreadsheet would compute, such as the name of a folder, has a quote before it.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    if records:
-        writer.writerow(records[0])
-        writer.writerows(record.values() for record in records)
+    rows = [[*records[0]], *([*record.values()] for record in records)] if records else []
+    writer.writerows(
+        [f"'{v}" if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row] for row in rows
+    )
     return text.getvalue()
 
 

@@ -119,7 +119,9 @@ def train_members(
     ended: list[Ended] = []
     total = sum(epochs_left(*run) if how.resume else run[0].training.epochs for run in left)
     shown = nullcontext(report) if report else default_report.get()(total)
-    with shown as report, _signals_noted() as signals:
+    # Two processes that are given the same runs would each get some of them.
+    alone = only_writer(min(whole), kind="command") if whole and not how.shared else nullcontext()
+    with alone, shown as report, _signals_noted() as signals:
 
         def stops() -> bool:
             return bool(signals) or stop()

@@ -1,6 +1,8 @@
 """Run folders: what they hold, what is refused, one writer for each, that nothing is overwritten unasked."""
 
 import datetime
+import errno
+import fcntl
 import json
 import os
 import platform
@@ -8,6 +10,7 @@ import re
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +25,7 @@ import torch
 
 from sim import Progress, Run, RunConfig, RunFolder, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
-from sim.errors import BusyError
+from sim.errors import BusyError, UnwritableError
 from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import read_config
 from sim.runs.manifest import Listed, Manifest
@@ -278,6 +281,41 @@ def test_two_never_hold_a_lock_at_a_time(tmp_path: Path) -> None:
     assert most == 1
     assert taken > 20
     assert not list(tmp_path.iterdir())
+
+
+def test_of_two_commands_with_the_same_runs_one_does_nothing(tmp_path: Path) -> None:
+    """Else each would train some of them, and both would end with an error."""
+    begun, let_go = threading.Event(), threading.Event()
+    config = small(seeds=[0, 1])
+
+    def first() -> None:
+        train(config, tmp_path, report=lambda _: (begun.set(), let_go.wait(60)))
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(first)
+        assert begun.wait(60)
+        with pytest.raises(BusyError, match=r"gamma0\.8_seed0': another process is writing it"):
+            train(small(seeds=[1, 0]), tmp_path, resume=True)
+        assert not (tmp_path / "gamma0.8_seed1").exists()
+        train(small(seeds=[2]), tmp_path)  # Other runs of the folder are free.
+        let_go.set()
+        done.result()
+    assert len(train(config, tmp_path, resume=True)) == 2
+
+
+@pytest.mark.parametrize("code", ["ENOLCK", "ENOSYS", "EOPNOTSUPP", "EINTR", "EACCES"])
+def test_a_file_system_without_locks_is_named(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some say EACCES, which elsewhere means that another process has it; they say it of a new one too."""
+
+    def flock(*_: Any) -> None:
+        raise OSError(getattr(errno, code), os.strerror(getattr(errno, code)))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(UnwritableError, match=r"its file system has no locks .*: name a folder elsewhere"):
+        train(small(), tmp_path)
+    assert not (tmp_path / "gamma0.8_seed0").exists()
 
 
 def _work_unprivileged(work: Callable[[Path], object], out: Path, said: Any) -> None:

@@ -1,5 +1,6 @@
 """A run folder from somebody else, whose checksums fit: read as any other input is."""
 
+import csv
 import json
 import time
 from collections.abc import Callable
@@ -14,11 +15,14 @@ from sim.runs.beginning import check_own_files
 from sim.runs.files import read_tensors, write_tensors
 from sim.runs.folder import PLAN, planned_runs, snapshot_name
 from sim.runs.manifest import Manifest
+from sim.runs.table import write_table
 from tests.fuzz.strangers import CONTENTS
 from tests.run_folder import change
 from tests.sim.conftest import small, small_member, stopped_after
 from tests.sim.test_language import Make, language
 from theory import InputError
+from theory.edge.reading import load_toml
+from validate import read_embedding
 
 __all__ = ["language"]
 
@@ -141,3 +145,46 @@ def test_a_run_on_characters_has_no_tokenizer_to_record(language: Make, tmp_path
     member = language(tokenizer="characters", vocab_size=20)
     assert train_together([member], [tmp_path / "run"]) == "complete"
     assert Run.open(tmp_path / "run").provenance["tokenizer"] is None
+
+
+def test_a_cell_that_a_spreadsheet_would_compute_has_a_quote(tmp_path: Path) -> None:
+    row = {
+        "run": '=HYPERLINK("x")',
+        "other": "+cmd|x",
+        "at": "@SUM(1)",
+        "n": -1.0,
+        "plain": "a=b",
+        "raw": "\udcff",
+    }
+    write_table([row], tmp_path / "t.csv")
+    (read,) = csv.DictReader((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines())
+    assert [*read.values()] == ['\'=HYPERLINK("x")', "'+cmd|x", "'@SUM(1)", "-1.0", "a=b", "\\udcff"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\n".join(f"k{i} = 1" for i in range(10**6)), "1000000 keys or lists"),
+        ("a" + ".a" * 90_000 + " = 1", "nested more than 50 levels"),
+        ("\n".join("a" + f".b{i}" * 49 + " = 1" for i in range(20_000)), "1000000 keys or lists"),
+    ],
+)
+def test_toml_that_would_take_long_to_read_is_refused_at_once(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(text)
+    begun = time.process_time()
+    with pytest.raises(InputError, match=words):
+        load_toml(tmp_path / "long.toml")
+    assert time.process_time() - begun < 3
+
+
+@pytest.mark.parametrize("which", ["header", "matrix"])
+def test_a_checkpoint_is_measured_before_it_is_read(which: str, tmp_path: Path) -> None:
+    """A header of 99 MB, and a matrix of 4 TB in a file without any of its bytes."""
+    entry = {"dtype": "F32", "shape": [2**30, 1024], "data_offsets": [0, 2**42]}
+    header = json.dumps({"wte.weight": entry}).encode()
+    size, words = (99_000_000, "a header of 99000000") if which == "header" else (len(header), "of memory")
+    with (file := tmp_path / "model.safetensors").open("wb") as opened:
+        opened.write(size.to_bytes(8, "little") + header)
+        opened.truncate(8 + size + 2**42)
+    with pytest.raises(InputError, match=words):
+        read_embedding(file)

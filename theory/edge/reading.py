@@ -69,7 +69,7 @@ def load_toml(path: Path) -> dict[str, Any]:
         With the file's name, and for wrong syntax the line and column: if there is no such file, or it is not
         a regular file, too large, not UTF-8, not TOML, or nested too deeply.
     """
-    return cast("dict[str, Any]", _parsed("file", str(path), read_text(path), tomllib.loads, "TOML"))
+    return cast("dict[str, Any]", _parsed("file", str(path), read_text(path), _toml, "TOML"))
 
 
 def load_json(path: Path) -> Any:
@@ -77,9 +77,23 @@ def load_json(path: Path) -> Any:
     return _parsed("file", str(path), read_text(path), json.loads, "JSON")
 
 
+_MOST_KEYS = 100_000
+_CHAIN = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
+"""A key of as many parts as tables may be deep."""
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Read TOML text; errors are as in ``load_toml``."""
-    return cast("dict[str, Any]", _parsed("TOML", text, text, tomllib.loads, "TOML"))
+    return cast("dict[str, Any]", _parsed("TOML", text, text, _toml, "TOML"))
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Read TOML; what would take the library seconds, or gigabytes, is counted first."""
+    if (n := sum(map(text.count, "=[."))) > _MOST_KEYS:
+        raise ValueError(f"{n} keys or lists, and at most {_MOST_KEYS} are read")
+    if _CHAIN.search(text):
+        raise RecursionError
+    return tomllib.loads(text)
 
 
 def read_text(path: Path) -> str:

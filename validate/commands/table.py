@@ -23,6 +23,8 @@ class Options(CommandOptions):
     With --long, each statistic has a row of its own, and each setting in which the runs differ a column: run,
     init_rate, seed, these settings, epoch, step, data_set, statistic and value.
 
+    Cells are numbers or text: a text that a spreadsheet would compute has a quote before it.
+
     example: anchorflow table runs/mine --csv metrics.csv
     """
 

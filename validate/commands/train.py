@@ -22,7 +22,7 @@ from theory import InputError
 from theory.edge.errors import unknown_key
 from theory.edge.reading import is_folder
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
-from validate.terminal.tables import print_json, print_table
+from validate.terminal.tables import print_json, print_table, tell
 
 
 class Options(TrainingOptions):
@@ -173,7 +173,7 @@ def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, 
     if isinstance(task, LanguageTask):
         command = "corpus compare"
         if len(task.corpora) < 2:
-            print("to compare a text with another, train on both: anchorflow corpus train FILE FILE")
+            tell("to compare a text with another, train on both: anchorflow corpus train FILE FILE")
             return
     first = import_option(import_first)
-    print(f"compare them with the theory: anchorflow {command} {quote(str(out))}{first}")
+    tell(f"compare them with the theory: anchorflow {command} {quote(str(out))}{first}")

@@ -22,7 +22,7 @@ from safetensors.torch import load
 from theory import InputError
 from theory.corpus.rows import CountPredictor
 from theory.edge.checked import checked
-from theory.edge.errors import unknown_name
+from theory.edge.errors import check_memory, unknown_name
 from theory.edge.reading import as_path, is_file, is_folder, load_json, open_regular
 
 EMBEDDINGS = (
@@ -34,7 +34,8 @@ READOUTS = ("lm_head", "embed_out", "output", "head", "output_layer", "ff_out", 
 """Usual names of read-outs."""
 INDEX = ".safetensors.index.json"
 _FILES = ("model.safetensors", f"model{INDEX}")
-_LARGEST_HEADER = 100_000_000
+_LARGEST_HEADER = 16 * 2**20
+"""Bytes: the library's own limit of 100 MB takes half a minute and gigabytes to read."""
 _DAMAGED = (ValueError, AttributeError, TypeError, KeyError, RecursionError, OverflowError, OSError)
 _PICKLES = (b"PK", b"\x80\x02", b"\x80\x04")
 """How torch's own files begin."""
@@ -185,7 +186,10 @@ class Checkpoint:
                     problem, remedy = "a file of torch.save", "add weights_only=True (--weights-only)"
                     raise InputError("path", self.name, problem, remedy)
                 size = int.from_bytes(begin, "little")
-                header: dict[str, Any] = json.loads(file.read(min(size, _LARGEST_HEADER)))
+                if size > _LARGEST_HEADER:
+                    problem = f"not a safetensors file, or one with a header of {size} bytes"
+                    raise InputError("path", self.name, problem, f"give one with at most {_LARGEST_HEADER}")
+                header: dict[str, Any] = json.loads(file.read(size))
                 said = header.pop("__metadata__", None) or {}
                 offsets = {name: tuple(map(int, entry["data_offsets"])) for name, entry in header.items()}
                 if not tensor:
@@ -194,6 +198,8 @@ class Checkpoint:
                     return header
                 # The bytes of a file with this tensor alone, for the library to read and check.
                 first, end = offsets[tensor]
+                # Its bytes twice, and each of its numbers, of a byte or more, in float64.
+                check_memory("tensor", tensor, 10 * (end - first), "to read it", "give a smaller matrix")
                 alone = json.dumps({tensor: header[tensor] | {"data_offsets": [0, end - first]}}).encode()
                 file.seek(8 + size + first)
                 return load(len(alone).to_bytes(8, "little") + alone + file.read(end - first))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import random
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -35,7 +37,10 @@ class Recorder:
     Every record is a row of ``rows``: step and seconds; Pearson's correlation of predicted and observed
     cosines by predictor, with its 95 % interval and its control; the mean cosine; the losses; the norm of
     every matrix, its γ, and the effective rank of chosen ones; and the distance in γ from the start, a root
-    mean square over the matrices. Recording draws no random numbers of torch and leaves the model as it is.
+    mean square over the matrices. Recording draws no random numbers of torch and leaves the model as it is:
+    losses are called in evaluation mode, and modes and random generators are then as before. It never ends
+    the training: a loss that raises, or returns no number, is NaN; where the file cannot be written, its rows
+    wait for a later one. Either is said once, in a warning; ``close`` raises if it still cannot be written.
     Parameters are looked up by name at each record, and sharded ones (DTensors) gathered: then every process
     has to record, and the first writes.
 
@@ -92,6 +97,7 @@ class Recorder:
             if not callable(loss):
                 remedy = "give a function without arguments that returns the loss"
                 raise InputError(f"losses[{name!r}]", loss, "not a function", remedy)
+        self._told, self._unwritten = set[str](), False
         self._file = None if out is None else as_path("out", out).absolute()
         self._overwrite, self._columns = overwrite or resume, dict[str, float | None]()
         self._resume, self._earlier = resume, list[dict[str, float]]()
@@ -210,7 +216,7 @@ class Recorder:
     def _row(self, step: int) -> dict[str, float]:
         row = {"step": float(step), "seconds": time.perf_counter() - self._begun}
         with torch.no_grad():
-            row |= {f"loss/{name}": float(loss()) for name, loss in self._losses.items()}
+            row |= self._measured_losses()
             row |= {f"loss/{name}": loss for name, loss in self._noted.items()}
             row |= self._cosines(*self._whole([self._embedding]))
             squares = []
@@ -227,27 +233,62 @@ class Recorder:
         row["gamma distance"] = math.sqrt(sum(squares) / len(squares)) if squares else math.nan
         return row
 
+    def _measured_losses(self) -> dict[str, float]:
+        """Call the losses in evaluation mode; modes and random generators are then as before."""
+        if not self._losses:
+            return {}
+        modes, found = {module: module.training for module in self.model.modules()}, dict[str, float]()
+        states = random.getstate(), np.random.get_state()  # noqa: NPY002
+        devices = {p.device for p in self.model.parameters() if p.device.type == "cuda"}
+        with torch.random.fork_rng(devices):
+            self.model.eval()
+            try:
+                for name, loss in self._losses.items():
+                    try:
+                        found[f"loss/{name}"] = float(loss())
+                    except Exception as error:  # It is the user's.
+                        self._tell(f"the loss {name!r} gave no number ({type(error).__name__}: {error})")
+                        found[f"loss/{name}"] = math.nan
+            finally:
+                for module, mode in modes.items():
+                    module.training = mode
+                random.setstate(states[0])
+                np.random.set_state(states[1])  # noqa: NPY002
+        return found
+
+    def _tell(self, problem: str) -> None:
+        """Warn of a problem once; problems of one kind begin alike."""
+        if (kind := problem.partition(" (")[0]) not in self._told:
+            self._told.add(kind)
+            warnings.warn(f"Recorder: {problem}", stacklevel=2)
+
     def _keep(self, row: dict[str, float]) -> dict[str, float]:
         self.rows.append(row)
         if self._board is not None:
             for name, value in row.items():
                 self._board.add_scalar(name.replace(" ", "_"), value, int(row["step"]))
-        self._write(".csv")
+        try:
+            self._write(".csv")
+        except (OSError, InputError) as error:
+            self._unwritten = True
+            self._tell(f"{self._file} cannot be written, its rows are kept in memory ({error})")
         return row
 
     def _write(self, kind: str, *, whole: bool = False) -> None:
-        """Append the last row to a CSV file; rewrite the file if a new loss has added a column."""
+        """Append the last row to a CSV file; write all rows if that failed, or a loss has added a column."""
         file = self._file
         if file is None or file.suffix != kind or not self.rows:
             return
         row = self.rows[-1]
-        if kind == ".csv" and not whole and row.keys() <= self._columns.keys():
+        whole = whole or self._unwritten or kind == ".parquet" or not is_file(file)
+        if not whole and row.keys() <= self._columns.keys():
             with file.open("a", encoding="utf-8", newline="") as opened:
                 opened.write(csv_text([self._columns | row]).partition("\n")[2])
         else:
+            columns: dict[str, float | None] = {name: None for row in self.rows for name in row}
             overwrite = self._overwrite or bool(self._columns)
-            self._columns = {name: None for row in self.rows for name in row}
-            write_table([self._columns | row for row in self.rows], file, overwrite=overwrite)
+            write_table([columns | row for row in self.rows], file, overwrite=overwrite)
+            self._columns, self._unwritten = columns, False
 
     def _cosines(self, embedding: torch.Tensor) -> dict[str, float]:
         rows = embedding[torch.from_numpy(self._tokens).to(embedding.device)].cpu()
@@ -269,7 +310,7 @@ class Recorder:
         self._finish()
 
     def _finish(self) -> None:
-        self._write(".parquet")
+        self._write(".csv" if self._unwritten else ".parquet")
         if self._board is not None:
             self._board.close()
 

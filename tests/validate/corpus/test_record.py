@@ -2,8 +2,13 @@
 
 import copy
 import csv
+import errno
 import math
+import random
+import shutil
 import sys
+import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,6 +92,98 @@ def test_recording_changes_nothing_of_the_training():
     assert all(torch.equal(a, b) for a, b in zip(alone.parameters(), recorded.parameters(), strict=True))
     torch.manual_seed(1)
     assert torch.equal(torch.rand(1), drawn)
+
+
+class Noisy(nn.Module):
+    """Dropout draws, and statistics of batches move, whenever it is called in training mode."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.wte, self.norm, self.drop = nn.Embedding(V, 6), nn.BatchNorm1d(6), nn.Dropout(0.5)
+        self.frozen = nn.BatchNorm1d(6).eval()  # As where a part is fine-tuned.
+
+    def forward(self, tokens):
+        hidden = self.norm(self.drop(self.wte(tokens).flatten(0, 1)))
+        return (self.frozen(hidden) @ self.wte.weight.T).unflatten(0, tokens.shape)
+
+
+def test_losses_change_nothing_of_the_training_either():
+    """Which has dropout and statistics of batches; the losses shuffle, draw, and switch the mode."""
+    runs = []
+    for losses in (None, "noisy"):
+        model = Noisy()
+        model.train()
+        model.frozen.eval()
+
+        def held_out(model=model):
+            order = np.random.permutation(3), random.random(), torch.randperm(5)  # noqa: NPY002
+            assert len(order) == 3
+            loss = model(torch.arange(6).view(2, 3)).mean()
+            model.train()
+            return loss
+
+        torch.manual_seed(1)
+        random.seed(1)
+        np.random.seed(1)  # noqa: NPY002
+        recorder = Recorder(model, CORPUS, every=1, embedding="wte.weight", losses=losses and {"h": held_out})
+        train(model, recorder, 4)
+        drawn = torch.rand(1).item(), random.random(), np.random.random()  # noqa: NPY002
+        assert (model.training, model.norm.training, model.frozen.training) == (True, True, False)
+        runs.append((drawn, model.state_dict()))
+    assert runs[0][0] == runs[1][0]
+    for name, tensor in runs[0][1].items():
+        assert torch.equal(tensor, runs[1][1][name]), name
+
+
+@pytest.mark.parametrize("loss", [lambda: 1 / 0, lambda: "much", lambda: torch.ones(2), lambda: None])
+def test_a_loss_that_gives_no_number_is_named_once_and_nan(loss):
+    recorder = Recorder(language(), CORPUS, every=1, losses={"mine": loss, "other": lambda: 2.0})
+    with pytest.warns(UserWarning, match=r"Recorder: the loss 'mine' gave no number \("):
+        recorder.at(1)
+    recorder.at(2)  # A second warning would be an error.
+    assert [math.isnan(row["loss/mine"]) for row in recorder.rows] == [True, True]
+    assert [row["loss/other"] for row in recorder.rows] == [2.0, 2.0]
+
+
+def _fill(out, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", full)
+
+
+OBSTACLES = {
+    "a deleted folder": lambda out, _: shutil.rmtree(out.parent),
+    "a deleted file": lambda out, _: out.unlink(),
+    "a full disk": _fill,
+    "a folder in its place": lambda out, _: [out.unlink(), out.mkdir()],
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+@pytest.mark.parametrize("goes", [True, False])
+def test_a_file_that_cannot_be_written_ends_no_training(obstacle, goes, tmp_path, monkeypatch):
+    """The rows wait, one warning names the file, and all of them are written as soon as that is possible."""
+    out = tmp_path / "records" / "record.csv"
+    recorder = Recorder(language(), CORPUS, every=1, out=out)
+    recorder.at(1)
+    with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        OBSTACLES[obstacle](out, patch)
+        recorder.at(2)
+        recorder.at(3)
+        lasting = obstacle in ("a full disk", "a folder in its place")
+        assert len(told) == lasting
+        assert not lasting or str(out) in str(told[0].message)
+        if lasting and not goes:
+            with pytest.raises((OSError, InputError)):
+                recorder.close()
+            return
+    if out.is_dir():
+        out.rmdir()
+    recorder.close()
+    assert [row["step"] for row in read_rows(out)] == [1, 2, 3]
 
 
 def test_a_task_predicts_its_anchors():
