@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from theory.edge.display import text_table
+from validate.figures.runs import on_key
 from validate.figures.style import PALETTE, styled
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.observe import Observations, kept
@@ -23,11 +24,6 @@ def runs_at(init_rate: float) -> list[Observations]:
     """Return seeds 0 to 5 of the printed setting, up to epoch 200."""
     runs = [run for name in ("printed", "printed-seeds") for run in kept(name)]
     return [run.until(LAST) for run in runs if run.config.init_rate == init_rate]
-
-
-def on_key(run: Observations, epoch: int) -> float:
-    """Return the last position's attention on the key in the second layer, a mean over sums and places."""
-    return float(run.at("key_attention", epoch).mean())
 
 
 def on_anchors(run: Observations, epoch: int) -> float:

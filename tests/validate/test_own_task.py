@@ -174,7 +174,7 @@ def test_from_task_to_verdict(cli):
     assert not any("eq. 14" in found for found in predicted["cosines"].values())
     assert any("Eq. 14 and Theorem 1 are left out for 'own'" in said for said in predicted["left_out"])
     drawn = Prediction.of(python_task()).figures()
-    assert {"fig4b_label_distributions", "fig4c_cosines_own"} <= set(drawn)
+    assert {"fig4b_label_distributions", "fig4c_cosines"} <= set(drawn)
     assert not any(name.startswith(("fig9", "fig5cd")) for name in drawn)
 
     cli("train", "config.toml", "--out", "toml", "--workers", "1")

@@ -91,15 +91,16 @@ def test_the_page_has_every_number_of_the_early_comparison(report, written):
             assert re.search(found, text)
 
 
-def test_groups_and_settings_that_differ_in_signs_alone_have_files_of_their_own():
+def test_groups_and_settings_that_differ_in_signs_alone_have_rows_of_their_own():
     def task(sign):
         named = {"z+a": [1, 2, 3], "z*a": [4, 5, 6], "z a": [7, 8, 9], "z_a": [10, 11, 12]}
         rules = [{"name": n, "anchors": own, "label": f"key {sign} (a1 % 2)"} for n, own in named.items()]
         return {"keys": "40..49", "n_anchors": 1, "length": 3, "vocab_size": 80, "mappings": rules}
 
     settings = group_runs([make_observations(task=task(sign), gamma=g) for sign in "+*" for g in (0.3, 0.8)])
-    names = [sheet.name for sheet in draw_cosines(settings, [2])]
-    assert len(set(names)) == len(names) == 4 * 5
+    (sheet,) = draw_cosines(settings, [2])
+    titles = [row.title for row in sheet.rows]
+    assert len(set(titles)) == len(titles) == 4 * 5
 
 
 def test_a_label_is_short_where_settings_differ_in_a_whole_table():

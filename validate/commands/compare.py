@@ -40,6 +40,7 @@ def run(options: Options) -> int:
     """Compare, print, and write the report if asked to."""
     from sim.runs.folder import import_option, is_run_folder, planned_runs
     from sim.runs.outputs import OutputFolder
+    from validate.compare.flow import size_command
     from validate.report import FILES, FOLDERS
 
     if options.out is not None:
@@ -65,6 +66,8 @@ def run(options: Options) -> int:
         print_json(report.to_json())
     else:
         print_report(report, verbose=options.verbose)
+        if not options.flow and (offer := size_command(settings, options.runs)):
+            tell(offer)
         for name, file in zip(("report: ", "data:   "), files, strict=False):
             print(f"{name}{file}")
     return int(any(answer.verdict == "fails" for answer in report.answers))

@@ -8,9 +8,11 @@ has its cost.
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,6 +128,18 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
         problem = f"{setting.label} has no snapshots near the training accuracies {LEVELS}"
         raise InputError("flow", setting.label, problem, "train with more of --training.snapshot-epochs")
     return known
+
+
+def size_command(settings: Sequence[Setting], paths: Sequence[Path]) -> str:
+    """Return a line with the command that predicts the cosines' size too, unless no flow describes them."""
+    for setting in settings:
+        try:
+            snapshots_at_levels(setting)
+        except InputError:
+            continue
+        command = shlex.join(["anchorflow", "compare", *map(str, paths), "--flow"])
+        return f"how large the cosines will be: {command}"
+    return ""
 
 
 def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from theory import InputError, PrincipalComponents, Task, label_distribution
+from theory import (
+    InputError,
+    PrincipalComponents,
+    Task,
+    cosine_matrix,
+    eq14_embedding,
+    label_distribution,
+    off_diagonal,
+    principal_components,
+)
 from theory.edge.arrays import FloatArray
 from theory.edge.display import spread
 from validate.compare.ranking import STEPS
+from validate.figures import narrow
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import Group, Points, seeds_text
-from validate.figures.runs import by_mechanism
-from validate.figures.style import MEMORY, OBSERVED, OTHERS, REASONING, ZERO, Look, palette, sequential
-from validate.judge.stats import COSINE, SHARE, SIZE
+from validate.figures.panels.panel import BasePanel, Group, Points, seeds_text
+from validate.figures.runs import Moment
+from validate.figures.style import MEMORY, OTHERS, REASONING, ZERO, Look, palette, sequential
+from validate.judge.measures.agreement import agreement
+from validate.judge.stats import COSINE, SHARE, SIZE, number
 from validate.observe.groups import Setting
-from validate.predict.predictors import PREDICTORS, Tokens, colours
+from validate.predict.predictors import PREDICTORS, UNIFORM, Tokens, colours
 
 BAR = "cosine similarity"
-SAMPLE, FROZEN, EQ14 = "finite sample", "frozen flow, late", "eq. 14"
+FROZEN, EQ14 = "frozen flow, late", "eq. 14"
+KNOWS = {UNIFORM: "knows the order", narrow.NAME: "knows the size"}
+"""What a prediction is right about (docs/theory/adaptive.md)."""
 
 
 def looks() -> dict[str, tuple[str, Look]]:
-    """Return the label and the look of each prediction that holds for a whole run, the same in figures."""
-    return {p.name: (p.label, Look(palette(p.colour), p.marker)) for p in PREDICTORS if p.whole_run}
+    """Return the label and the look of each prediction that figures of a run show."""
+    found = {p.name: (p.label, Look(palette(p.colour), p.marker)) for p in PREDICTORS if p.whole_run}
+    return found | {narrow.NAME: (narrow.NAME, Look(palette(2), "P"))}
 
 
 def colours_of() -> dict[str, str]:
@@ -35,18 +48,20 @@ def colours_of() -> dict[str, str]:
     return {name: palette(number) for name, number in (colours() | steps).items()}
 
 
-def predictions(setting: Setting, tokens: Tokens) -> dict[str, FloatArray]:
+def predictions(setting: Setting, tokens: Tokens, epoch: int) -> dict[str, FloatArray]:
     """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
 
     Those from the task are the same for every seed and given once; those from the run's own label counts
-    and the frozen flow's late direction (Emb-MLP only) are given where they were observed.
+    and the frozen flow's late direction (Emb-MLP only) are given where they were observed, and the narrow
+    network's, which is that for the training accuracy at the epoch, where it is kept.
     """
     found = {}
     for p in PREDICTORS:
         if p.whole_run and all(p.applies(run, tokens) for run in setting.runs):
             runs = setting.runs[:1] if p.of_task is not None else setting.runs
             found[p.name] = np.array([p.of_run(run, tokens, run.epochs[-1]) for run in runs])
-    return found
+    kept = narrow.narrow_cosines(setting, tokens, epoch)
+    return found if kept is None else found | {narrow.NAME: kept[None]}
 
 
 def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:
@@ -63,48 +78,54 @@ def rule_group(task: Task) -> tuple[str, Tokens]:
     return next(iter(mapping_groups(task, tables=False).items()))
 
 
-def observed_maps(setting: Setting, epochs: Sequence[int], of: str = "") -> list[HeatMap]:
-    """Return the cosine matrices of each mapping's anchors at some epochs, means over seeds; ``of`` which."""
+def observed_maps(moment: Moment) -> list[HeatMap]:
+    """Return the cosine matrices of each mapping's anchors, means over seeds."""
+    where = moment.when.replace(", ", ",\n")
     return [
-        cosine_map(f"{name} anchors,\nepoch {epoch}{of}", tokens, setting.cosines(tokens, epoch))
-        for epoch in epochs
-        for name, tokens in mapping_groups(setting.task).items()
+        cosine_map(f"{name} anchors,\n{where}", tokens, moment.setting.cosines(tokens, moment.epoch))
+        for name, tokens in mapping_groups(moment.setting.task).items()
     ]
 
 
 def predicted_maps(
-    setting: Setting, tokens: Tokens, names: Sequence[str], *, angles: bool = False
+    setting: Setting, tokens: Tokens, epoch: int, names: Sequence[str], *, angles: bool = False
 ) -> list[HeatMap]:
-    """Return a map of each named prediction that applies to these tokens, of cosines or of angles."""
-    found, known = predictions(setting, tokens), looks()
-    titles = {name: known[name][0].replace(" of ", "\nof ").replace(" (", "\n(") for name in names}
-    shown = {name: title for name, title in titles.items() if name in found}
-    return [cosine_map(title, tokens, found[name], angles=angles) for name, title in shown.items()]
+    """Return a map of each named prediction that applies to these tokens, of cosines or of angles.
+
+    Above each stands its distance from training at the epoch.
+    """
+    found, known, maps = predictions(setting, tokens, epoch), looks(), []
+    observed = np.array([off_diagonal(matrix) for matrix in setting.cosines(tokens, epoch)])
+    for name in (name for name in names if name in found):
+        title = known[name][0].replace(" of ", "\nof ").replace(" (", "\n(")
+        title = f"{title.partition(chr(10))[0]}:\n{KNOWS[name]}" if name in KNOWS else title
+        panel = cosine_map(title, tokens, found[name], angles=angles)
+        predicted = np.array([off_diagonal(matrix) for matrix in found[name]])
+        (rmse,) = agreement(predicted, observed, "rmse")
+        panel.title = f"{title}\nRMSE {number(rmse.mean)}"
+        panel.numbers += f"; RMSE against training at epoch {epoch}: {rmse}"
+        maps.append(panel)
+    return maps
 
 
 def cosine_rows(
-    setting: Setting,
-    tokens: Tokens,
-    epoch: int,
-    names: Sequence[str],
-    when: str = "",
-    late: tuple[Setting, int] | None = None,
+    moments: Sequence[Moment], tokens: Tokens, names: Sequence[str], when: str = ""
 ) -> list[Curves]:
-    """Return cos(s, ·) for each token s at an epoch, without s itself: training beside the named predictions.
+    """Return cos(s, ·) for each token s, without s itself: training beside the named predictions.
 
-    Seeds that learn in different ways have a line for each way; ``late`` are some of them, at a later epoch.
-    ``numbers`` has each prediction's RMSE against training.
+    Training has a line for each moment. ``numbers`` has each prediction's RMSE against training.
     """
-    found, known = predictions(setting, tokens), looks()
-    seen = dict[str, tuple[FloatArray, Look]]()
+    first = moments[0]
+    found, known = predictions(first.setting, tokens, first.epoch), looks()
     predicted = {known[n][0]: (found[n], known[n][1]) for n in names if n in found}
-    for (of, part), look in zip(by_mechanism(setting).items(), (OBSERVED, OTHERS), strict=False):
-        seen["training" + f", {of}" * bool(of)] = part.cosines(tokens, epoch), look
-    if late is not None:
-        name = f"training, epoch {late[1]} ({late[0].seeds_text})"
-        seen[name] = late[0].cosines(tokens, late[1]), replace(OBSERVED, line=":", width=0.8)
+    seen = {
+        "training" + f", {m.which}" * bool(m.which): (m.setting.cosines(tokens, m.epoch), m.look)
+        for m in moments
+    }
     panels = rows_of(tokens, predicted | seen, when)
     for i, panel in enumerate(panels):
+        # Of three seeds each an interval says little: with two ways to learn every seed has a thin line.
+        panel.each = any(m.look is OTHERS for m in moments)
         others = np.arange(len(tokens)) != i
         told = [
             f"{name} {seeds_text(np.sqrt(((m - own)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
@@ -118,17 +139,15 @@ def cosine_rows(
 
 def rows_of(tokens: Tokens, cosines: Mapping[str, tuple[FloatArray, Look]], when: str = "") -> list[Curves]:
     """Return cos(s, ·) for each token s from matrices of shape (n_seeds, n, n); cos(s, s) = 1 is left out."""
-    panels = []
+    panels, ends = [], [tokens[i] for i in spread(len(tokens), 3)]
     for i, s in enumerate(tokens):
-        itself, ends = np.arange(len(tokens)) == i, [tokens[i] for i in spread(len(tokens), 3)]
+        itself = np.arange(len(tokens)) == i
         curves = {
             name: Curve(tokens, np.where(itself, np.nan, m[:, i]), look, COSINE)
             for name, (m, look) in cosines.items()
         }
         panel = Curves(f"cos({s}, ·){when}", curves, "token", BAR, ylim=(None, 1.05))
         panel.xticks = ends, [str(end) for end in ends]
-        # Of three seeds each an interval says little: with two ways to learn every seed has a thin line.
-        panel.each = any(look is OTHERS for _, look in cosines.values())
         panels.append(panel)
     return panels
 
@@ -155,7 +174,7 @@ def excess_curves(tokens: Tokens, excess: FloatArray, title: str) -> Curves:
     return Curves(title, curves, "label i", "P$^s_i$ − 1/d", levels=ZERO)
 
 
-def token_map(setting: Setting, epoch: int, title: str) -> Points:
+def token_map(moment: Moment, title: str = "") -> Points:
     """Return anchors and keys on the first two principal components of the first seed's embedding.
 
     Seeds have no axes in common. The title has the first seed's largest rank correlation of a component with
@@ -163,9 +182,12 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
     """
     from scipy.stats import spearmanr  # Takes a second to load, and most figures have no map.
 
-    task, coordinates = setting.task, setting.array("pca", epoch)[..., :2]
+    task, coordinates = moment.setting.task, moment.array("pca")[..., :2]
+    title += moment.when.replace(", ", ",\n")
     if coordinates.shape[-1] < 2:
-        raise InputError("runs", setting.label, "one principal component makes no map", "give wider models")
+        raise InputError(
+            "runs", moment.setting.label, "one principal component makes no map", "give wider models"
+        )
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     told, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer are always in order.
@@ -183,7 +205,7 @@ def token_map(setting: Setting, epoch: int, title: str) -> Points:
         if own:
             rows = [task.anchors.index(s) for s in own]
             groups[name] = Group(coordinates[0, rows], look.colour, look.marker, 4)
-    first, second = 100 * setting.array("pca_variance", epoch)[0, :2]
+    first, second = 100 * moment.array("pca_variance")[0, :2]
     return Points(
         f"{title}{told}" + f";\n{shape}" * bool(shape),
         groups,
@@ -219,3 +241,17 @@ def components_map(title: str, tokens: Tokens, components: PrincipalComponents) 
     group = Group(components.coordinates[:, :2], sequential(len(tokens)), size=3.7, joined=True, names=names)
     first, second = 100 * components.explained[:2]
     return Points(title, {"_": group}, f"component 1 ({first:.0f} %)", f"component 2 ({second:.0f} %)")
+
+
+def eq14_panels(task: Task, tokens: Tokens, beside: Sequence[BasePanel] = ()) -> list[BasePanel]:
+    """Return cosines and components of eq. 14's embedding of some anchors, ``beside``, and of the keys'."""
+    predicted = eq14_embedding(task, tokens)
+    panels: list[BasePanel] = [
+        cosine_map("eq. 14, width 12", tokens, cosine_matrix(predicted)[None]),
+        components_map("eq. 14", tokens, principal_components(predicted)),
+        *beside,
+    ]
+    if len(task.keys) > 1:
+        of_keys = principal_components(eq14_embedding(task, task.keys))
+        panels.append(components_map("eq. 14, keys", task.keys, of_keys))
+    return panels

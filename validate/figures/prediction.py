@@ -7,23 +7,22 @@ from itertools import cycle
 import numpy as np
 
 from sim.runs.outputs import OutputFolder
-from theory import (
-    InputError,
-    LearningCurves,
-    Task,
-    cosine_matrix,
-    eq14_embedding,
-    gaussian_embedding,
-    principal_components,
-)
+from theory import InputError, LearningCurves, Task, cosine_matrix, gaussian_embedding
 from theory.edge.reading import PathLike, as_path
-from validate.figures.embedding import BAR, components_map, excess_curves, rows_of
+from validate.figures.embedding import BAR, eq14_panels, excess_curves, rows_of
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import cosine_map
 from validate.figures.panels.panel import BasePanel
-from validate.figures.sheet import PanelRow, Sheet, file_parts, in_rows
+from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.figures.style import MARKERS, PALETTE, Look
-from validate.predict.predictors import Tokens, are_summed, groups_of, uniform_cosines
+from validate.predict.predictors import (
+    Tokens,
+    are_summed,
+    eq14_cosines,
+    group_title,
+    groups_of,
+    uniform_cosines,
+)
 from validate.predict.statistics import Statistics
 
 
@@ -36,14 +35,14 @@ def draw(task: Task, statistics: Statistics) -> list[Sheet]:
         how = "" if set(mapping.anchors) <= set(statistics.exact_tokens) else ", sampled"
         labels.append(excess_curves(mapping.anchors, excess, f"{mapping.name} anchors{how}"))
     rows = {"fig4b_label_distributions": [PanelRow("", labels)]}
-    parts = file_parts(groups_of(task))
     for group, tokens in groups_of(task).items():
         cosines = statistics.cosines[group].items()
         maps = [cosine_map(name, tokens, own.over(lambda m: m).value[None]) for name, own in cosines]
-        rows[f"fig4c_cosines_{parts[group]}"] = [PanelRow("", maps, BAR)]
+        rows.setdefault("fig4c_cosines", []).append(PanelRow(group_title(group).capitalize(), maps, BAR))
     for mapping in task.mappings:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:
-            rows |= _of_a_sum(task, mapping.anchors, mapping.name)
+            for name, own in _of_a_sum(task, mapping.anchors, f"{mapping.name} anchors".capitalize()).items():
+                rows.setdefault(name, []).extend(own)
     return [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
 
 
@@ -66,30 +65,20 @@ def write_curves(out: PathLike, learning: LearningCurves, title: str) -> None:
         folder.write(f"figures/prediction/{sheet.name}.{suffix}", sheet.rendered(suffix))
 
 
-def _of_a_sum(task: Task, tokens: Tokens, name: str) -> dict[str, list[PanelRow]]:
+def _of_a_sum(task: Task, tokens: Tokens, title: str) -> dict[str, list[PanelRow]]:
     """Return the rows of Fig. 5C, 5D and 9, if the vocabulary holds the normal distribution."""
     try:
-        embedding = eq14_embedding(task, tokens)
         predicted = {
             "$P^s - u$ (eq. 8)": uniform_cosines(task, tokens),
             "normal, computed width (eq. 12)": cosine_matrix(gaussian_embedding(task, tokens)),
-            "normal, width 12 (eq. 14)": cosine_matrix(embedding),
+            "normal, width 12 (eq. 14)": eq14_cosines(task, tokens),
         }
+        geometry = PanelRow(title, eq14_panels(task, tokens), BAR)
     except InputError:
         # Theorem 1 refuses a vocabulary that cuts off the normal; Fig. 4B draws the exact distributions.
         return {}
-    geometry: list[BasePanel] = [
-        cosine_map("$\\tilde w$ (eq. 14)", tokens, cosine_matrix(embedding)[None]),
-        components_map(f"$\\tilde w$, {name} anchors", tokens, principal_components(embedding)),
-    ]
-    if len(task.keys) > 1:
-        of_keys = principal_components(eq14_embedding(task, task.keys))
-        geometry.append(components_map("$\\tilde w$, keys", task.keys, of_keys))
     lines = {
-        title: (matrix[None], Look(colour, marker))
-        for (title, matrix), colour, marker in zip(predicted.items(), PALETTE, MARKERS, strict=False)
+        name: (matrix[None], Look(colour, marker))
+        for (name, matrix), colour, marker in zip(predicted.items(), PALETTE, MARKERS, strict=False)
     }
-    return {
-        f"fig9_rows_{name}": in_rows(rows_of(tokens, lines), 5),
-        f"fig5cd_geometry_{name}": [PanelRow("", geometry, BAR)],
-    }
+    return {"fig9_rows": in_rows(rows_of(tokens, lines), 5, title), "fig5cd_geometry": [geometry]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import zip_longest
 
@@ -13,6 +13,7 @@ from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
 from theory import InputError, Task
 from theory.edge.arrays import FloatArray
+from validate.figures.style import GOING_ON, OBSERVED, OTHERS, Look
 from validate.judge.settings import SMALL
 from validate.observe import Observations
 from validate.observe.groups import Setting, group_runs
@@ -58,32 +59,74 @@ def apart(observations: Sequence[Observations]) -> list[Observations]:
     return [o for o in observations if not o.source or o.epochs[-1] == ends[o.source]]
 
 
-def later(observations: Sequence[Observations], setting: Setting) -> Setting | None:
-    """Return the seeds of a setting that go on after its end to the paper's late epoch, or None."""
-    sources, late = {run.source for run in setting.runs}, PAPER_EPOCHS.get(setting.kind, ())[-1:]
-    found = [o for o in observations if o.source in sources and set(late) & set(o.epochs)]
-    found = [o for o in found if o.epochs[-1] > setting.epochs()[-1]]
-    return replace(setting, runs=tuple(found)) if found and late else None
+@dataclass(frozen=True)
+class Moment:
+    """Seeds of a setting at an epoch: all of them, those that learn in one way, or those that go on.
+
+    ``of`` are the words that tell them from the others, ``look`` is that of their lines.
+    """
+
+    setting: Setting
+    epoch: int
+    of: str = ""
+    look: Look = OBSERVED
+
+    @property
+    def when(self) -> str:
+        """The epoch, and which seeds: "epoch 200, on the key (3 seeds)"."""
+        return f"epoch {self.epoch}" + f", {self.of}" * bool(self.of)
+
+    @property
+    def which(self) -> str:
+        """Which seeds among those of one epoch; seeds that go on have their own epoch."""
+        return self.when if self.look is GOING_ON else self.of
+
+    def array(self, name: str) -> FloatArray:
+        """Return an array of these seeds, shape (n_seeds, ...)."""
+        return self.setting.array(name, self.epoch)
 
 
-def late_epoch(setting: Setting) -> int:
-    """Return the epoch at which seeds that go on are shown."""
-    return PAPER_EPOCHS[setting.kind][-1]
+def moments(observations: Sequence[Observations], setting: Setting) -> list[Moment]:
+    """Return what figures show of a setting: both epochs, each way to learn, and last the seeds that go on.
+
+    Those are the seeds that go on after the setting's end to the paper's late epoch.
+    """
+    looks = (OBSERVED, OTHERS)
+    found = [
+        Moment(part, epoch, of, look)
+        for epoch in shown_epochs(setting)
+        for (of, part), look in zip(by_mechanism(setting).items(), looks, strict=False)
+    ]
+    sources, epoch = {run.source for run in setting.runs}, PAPER_EPOCHS.get(setting.kind, (0,))[-1]
+    runs = [o for o in observations if o.source in sources and epoch in o.epochs]
+    if runs := [o for o in runs if o.epochs[-1] > setting.epochs()[-1]]:
+        late = replace(setting, runs=tuple(runs))
+        found.append(Moment(late, epoch, late.seeds_text, GOING_ON))
+    return found
 
 
-def later_words(late: Setting | None) -> str:
-    """Return the words that name the seeds that go on."""
-    return f", and of {late.seeds_text} at epoch {late_epoch(late)}" if late else ""
+def at_each_epoch(shown: Sequence[Moment]) -> list[list[Moment]]:
+    """Return the moments of each epoch, each with the seeds that go on beside them."""
+    late = [m for m in shown if m.look is GOING_ON]
+    epochs = dict.fromkeys(m.epoch for m in shown if m not in late)
+    return [[*(m for m in shown if m.epoch == epoch and m not in late), *late] for epoch in epochs]
 
 
-def mechanism_words(setting: Setting) -> str:
-    """Return a sentence about the seeds that are drawn apart, or nothing."""
-    if len(names := [*by_mechanism(setting)]) < 2:
-        return ""
-    rule = f"more, or less, than {ON_KEY:g} of the last position's attention on the key at epoch {KEY_EPOCH}"
-    return (
-        f" Seeds that learn in two ways are drawn apart: attention in layer 2 {' or '.join(names)} ({rule})."
-    )
+def moments_text(shown: Sequence[Moment]) -> str:
+    """Return sentences on seeds that are drawn apart and on those that go on, or nothing."""
+    found = ""
+    if names := list(dict.fromkeys(m.of for m in shown if m.of and m.look is not GOING_ON)):
+        rule = f"{ON_KEY:g} of the last position's attention on the key at epoch {KEY_EPOCH}"
+        found += f" Seeds that learn in two ways are drawn apart: attention in layer 2 {' or '.join(names)} "
+        found += f"(more, or less, than {rule})."
+    for late in (m for m in shown if m.look is GOING_ON):
+        found += f" {late.of} goes on to epoch {late.epoch}."
+    return found
+
+
+def on_key(run: Observations, epoch: int) -> float:
+    """Return the last position's attention on the key in the second layer, a mean over sums and places."""
+    return float(run.at("key_attention", epoch).mean())
 
 
 def by_mechanism(setting: Setting) -> dict[str, Setting]:
@@ -93,16 +136,15 @@ def by_mechanism(setting: Setting) -> dict[str, Setting]:
     no seed follows. Those with more than ``ON_KEY`` of the last position's attention on the key at epoch
     ``KEY_EPOCH`` are of the first kind. Any other setting is returned whole, under an empty name.
     """
-    if is_printed(setting) and setting.has("key_attention") and KEY_EPOCH in setting.epochs():
-        on_key = [float(run.at("key_attention", KEY_EPOCH).mean()) > ON_KEY for run in setting.runs]
-        if 0 < sum(on_key) < len(on_key):
-            found = {}
-            for name, which in ((TO_KEY, True), (TO_ANCHORS, False)):
-                runs = [run for run, does in zip(setting.runs, on_key, strict=True) if does is which]
-                part = replace(setting, runs=tuple(runs))
-                found[f"{name} ({part.seeds_text})"] = part
-            return found
-    return {"": setting}
+    if not (is_printed(setting) and setting.has("key_attention") and KEY_EPOCH in setting.epochs()):
+        return {"": setting}
+    found: dict[str, list[Observations]] = {TO_KEY: [], TO_ANCHORS: []}
+    for run in setting.runs:
+        found[TO_KEY if on_key(run, KEY_EPOCH) > ON_KEY else TO_ANCHORS].append(run)
+    if not all(found.values()):
+        return {"": setting}
+    parts = {name: replace(setting, runs=tuple(runs)) for name, runs in found.items()}
+    return {f"{name} ({part.seeds_text})": part for name, part in parts.items()}
 
 
 KEY_EPOCH, ON_KEY = 10, 0.3

@@ -177,21 +177,15 @@ def write_figures(sheets: Iterable[Sheet], folder: OutputFolder, place: str) -> 
     return pictures
 
 
-def file_parts(texts: Iterable[str]) -> dict[str, str]:
-    """Return for each text a part of a sheet's name: simplified, or unchanged where two would be alike."""
-    plain = {t: re.sub(r'[\s,=:"\[\]{}]+', "_", t.replace("γ = ", "gamma")).strip("_") for t in texts}
-    return {t: part if [*plain.values()].count(part) == 1 else t for t, part in plain.items()}
-
-
 def letter(number: int) -> str:
     """Return the letter of a sheet's row, counted from 0: A, B, ..."""
     return chr(ord("A") + number)
 
 
-def in_rows(panels: Sequence[BasePanel], columns: int, title: str = "") -> list[PanelRow]:
-    """Return rows of cosines: the title above the first, the legend below the last, one vertical axis."""
+def in_rows(panels: Sequence[BasePanel], columns: int, title: str = "", **options: Any) -> list[PanelRow]:
+    """Return rows with the title above the first and the legend below the last; they share an axis."""
     starts = range(0, len(panels), columns)
-    rows = [PanelRow("", panels[i : i + columns], legend=False, share_y="cosine") for i in starts]
+    rows = [PanelRow("", panels[i : i + columns], legend=False, share_y=title, **options) for i in starts]
     rows[0].title, rows[-1].legend = title, True
     return rows
 

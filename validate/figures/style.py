@@ -44,8 +44,8 @@ MEMORY, REASONING, KEYS = Look(PALETTE[0], "s"), Look(PALETTE[1], "^"), Look(PAL
 """The looks of tokens, by kind."""
 OBSERVED = Look(PALETTE[6], width=2)
 """Training is black; theory is coloured and has a marker."""
-OTHERS = Look("0.5", line="--", width=2)
-"""Training again, where seeds learn in two ways."""
+OTHERS, GOING_ON = Look("0.5", line="--", width=2), Look(PALETTE[6], line=":", width=0.8)
+"""Training again: seeds that learn in another way, and seeds that go on after the others."""
 LEVEL = Look("0.5", line=":", width=1)
 """A horizontal line given by the theory."""
 ZERO = {"_zero": (0.0, Look("0.5", width=0.8))}

@@ -7,32 +7,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from validate.compare.answer import Answer
+from validate.compare.flow import Aligned
 from validate.compare.ranking import RungDistance
 from validate.compare.rows import Row
 from validate.judge.result import Finding
-from validate.judge.stats import Estimate
 from validate.plain import Result
 
-
-class StandsFor(Result):
-    """Given runs that stand for a study, and their differences from those that thresholds were fixed for."""
-
-    study: str
-    variant: str | None
-    runs: list[dict[str, float]] = Field(min_length=1)
-    differences: tuple[str, ...]
-
-
-class AlignedLine(Result):
-    """How one predictor does at one training accuracy, over all pairs of anchors of a setting."""
-
-    setting: str
-    level: float
-    predictor: str
-    pearson: Estimate
-    slope: Estimate
-    rmse: Estimate
-    seconds: float
+Line = dict[str, Any]
 
 
 class ErrorBudget(Result):
@@ -40,55 +21,6 @@ class ErrorBudget(Result):
 
     distances: tuple[RungDistance, ...]
     left_out: str
-
-
-class Configured(Result):
-    """A key of a configuration, and where its value comes from."""
-
-    name: str
-    value: Any
-    source: Literal["paper", "sibling", "chosen", "user"]
-
-
-class SettingLine(Result):
-    """Runs that differ in nothing but the seed."""
-
-    setting: str
-    init_rate: float
-    seeds: list[int]
-    snapshot_epochs: list[int]
-    configuration: list[Configured]
-
-
-class RunLine(Result):
-    """A run: where it lies, its setting, configuration, provenance and metrics."""
-
-    path: str
-    setting: str
-    config: dict[str, Any]
-    provenance: dict[str, Any]
-    metrics: list[dict[str, Any]]
-
-
-class Equation(Result):
-    """An equation of the paper, the functions that compute it, and the largest error that tests recorded."""
-
-    equation: str
-    says: str
-    functions: list[str]
-    derivation: str | None
-    largest_error: float | None
-    standing: str
-
-
-class FigureLine(Result):
-    """A figure's texts, and the numbers behind its panels."""
-
-    name: str
-    title: str
-    caption: str
-    note: str
-    numbers: list[str]
 
 
 class NotDrawn(Result):
@@ -100,20 +32,24 @@ class NotDrawn(Result):
 
 
 class ReportDocument(Result):
-    """What ``report.json`` and ``anchorflow compare --json`` hold."""
+    """What ``report.json`` and ``anchorflow compare --json`` hold.
 
-    format: Literal["anchorflow/report/5"] = Field(default="anchorflow/report/5", alias="schema")
+    ``stands_for`` are given runs that stand for a study, with their differences from those that thresholds
+    were fixed for; ``aligned`` are the lines at equal training accuracy, by setting.
+    """
+
+    format: Literal["anchorflow/report/6"] = Field(default="anchorflow/report/6", alias="schema")
     title: str
-    made: dict[str, Any]
+    made: Line
     answers: tuple[Answer, ...]
     verdicts: tuple[Finding, ...]
     claims: tuple[Finding, ...]
-    stands_for: tuple[StandsFor, ...]
+    stands_for: tuple[Line, ...]
     comparison: tuple[Row, ...]
-    aligned: tuple[AlignedLine, ...]
+    aligned: dict[str, tuple[Aligned, ...]]
     error_budget: ErrorBudget
-    settings: tuple[SettingLine, ...]
-    runs: tuple[RunLine, ...] = Field(min_length=1)
-    equations: tuple[Equation, ...]
-    figures: tuple[FigureLine, ...]
+    settings: tuple[Line, ...]
+    runs: tuple[Line, ...] = Field(min_length=1)
+    equations: tuple[Line, ...]
+    figures: tuple[Line, ...]
     figures_not_drawn: tuple[NotDrawn, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from validate.compare.answer import PREDICTION, Answer
 from validate.compare.flow import Level
 from validate.compare.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
 from validate.compare.rows import Row
+from validate.figures import narrow
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
@@ -19,7 +19,7 @@ from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
-from validate.figures.sheet import PanelRow, Sheet, file_parts
+from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
 from validate.judge.stats import Estimate
 from validate.observe import Observations
@@ -40,7 +40,7 @@ Point = tuple[str, str, str, int, Estimate]
 def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], list[NotDrawn]]:
     """Draw every figure of the paper that some runs can fill; name the others with the reason."""
     drawn, missing = list[Sheet](), list[NotDrawn]()
-    for number, paper in FIGURES.items():
+    for number, paper in sorted(FIGURES.items(), key=lambda pair: pair[0] == 2):  # Its sequences come last.
         try:
             _check(paper, observations)
             drawn.append(paper.sheet(observations))
@@ -116,18 +116,20 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
 def draw_overview(settings: Sequence[Setting]) -> Sheet:
     """Draw the whole story on one sheet: accuracies above, reasoning anchors below."""
     large, small = settings[0], settings[-1]
-    tokens = small.task.reasoning_anchors
+    tokens, last = small.task.reasoning_anchors, small.epochs()[-1]
     labels = label_curves(small.task, tokens, "label distributions of\nreasoning anchors")
     curves = [accuracy_curves(large), accuracy_curves(small), labels]
-    maps = [_observed(s, tokens, s.epochs()[-1]) for s in (large, small)]
-    maps += predicted_maps(small, tokens, [UNIFORM])
+    maps = [_observed(s, tokens, last) for s in (large, small)]
+    maps += predicted_maps(small, tokens, last, (UNIFORM, narrow.NAME))
     rows = [
         PanelRow("A  Accuracy, and label distributions", curves, height=2.4),
-        PanelRow("B  Cosines of the reasoning anchors", maps, BAR, 2.6),
+        PanelRow("B  Cosines of the reasoning anchors, observed and predicted at γ = 0.8", maps, BAR, 2.1),
     ]
     caption = (
-        "Label distributions of the reasoning anchors predict their cosines (right). Training with large "
-        "(left) and small (middle) initial weights: accuracy, and cosine similarity at the end."
+        "Training with large and small initial weights: accuracy, and the cosines of the reasoning anchors "
+        "at the end. The label distributions predict the order of the cosines (P^s − u), a narrow network "
+        f"also their size. Above each prediction: its distance from training at epoch {last}. "
+        f"{narrow.cost_text(small, last)}"
     )
     return Sheet("overview", caption, about([large, small]), rows).plot(footnote=False)
 
@@ -141,21 +143,15 @@ def draw_label_distributions(setting: Setting) -> Sheet:
 
 def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[Sheet]:
     """Draw each setting's and group's cosine matrices, predicted and observed, at some epochs."""
-    found: list[Sheet] = []
-    labels = file_parts(setting.label for setting in settings)
+    rows = []
     for setting in reversed(settings):
-        names = file_parts(groups_of(setting.task))
+        known = [epoch for epoch in epochs if epoch in setting.epochs()]
         for group, tokens in groups_of(setting.task).items():
-            observed = [_observed(setting, tokens, epoch) for epoch in epochs if epoch in setting.epochs()]
-            maps = [*predicted_maps(setting, tokens, (UNIFORM, MARGINAL)), *observed]
-            caption = (
-                f"Cosine similarity of {group_title(group)}, {setting.label}: predicted from the label "
-                "distributions, and observed."
-            )
-            name = f"fig4_cosines_{labels[setting.label]}_{names[group]}"
-            title = f"Cosines of {group_title(group)}, {setting.label}"
-            found.append(Sheet(name, caption, about([setting]), [PanelRow(title, maps, BAR)]))
-    return found
+            maps = predicted_maps(setting, tokens, [*setting.epochs(), *known][-1], (UNIFORM, MARGINAL))
+            maps += [_observed(setting, tokens, epoch) for epoch in known]
+            rows.append(PanelRow(f"{group_title(group).capitalize()}, {setting.label}", maps, BAR))
+    caption = "Cosine similarity of anchors: predicted from the label distributions, and observed."
+    return [Sheet("cosines", caption, about(settings), rows)]
 
 
 def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]]) -> list[Sheet]:
@@ -178,32 +174,29 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
         "Every pair of anchors, mean over seeds, against P^s − u and against the flow of the optimiser. "
         "On the line a prediction is perfect."
     )
-    return [Sheet("flow", caption, about(shown), _in_rows(panels, height=2.6))] if panels else []
+    rows_of_panels = in_rows(panels, _IN_A_ROW, height=2.6) if panels else []
+    return [Sheet("flow", caption, about(shown), rows_of_panels)] if panels else []
 
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:
-    """Draw how far predictors are from training over time, a figure for each group of anchors."""
+    """Draw how far predictors are from training over time."""
     shown = (row for row in rows if row.anchor is None and row.measure == "rmse")
     points = [(row.group, row.setting, row.predictor, row.epoch, row.estimate) for row in shown]
-    caption = "How far predictors are from training over time, {} (RMSE over pairs)."
-    return _over_epochs("error", caption, settings, points)
+    return _over_epochs("error", "How far predictors are from training over time (RMSE).", settings, points)
 
 
 def draw_rungs(settings: Sequence[Setting], distances: Sequence[RungDistance]) -> list[Sheet]:
-    """Draw the distances between neighbouring rungs over epochs, a sheet for each group of anchors."""
+    """Draw the distances between neighbouring rungs over epochs."""
     steps = {f"{lower} → {upper}" for lower, upper, _ in STEPS}
     points = [(d.group, d.setting, d.step, d.epoch, d.rmse) for d in distances if d.step in steps]
-    caption = (
-        "The error budget over time, {}: RMSE of the cosines between neighbouring rungs, each step one "
-        "idealisation."
-    )
+    caption = "The error budget over time: RMSE between neighbouring rungs, each step one idealisation."
     return _over_epochs("rungs", caption, settings, points)
 
 
 def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: list[Point]) -> list[Sheet]:
-    """Draw RMSEs over epochs: a sheet for each group, a panel for each setting, a line for each name."""
-    sheets, colours = [], colours_of()
-    for group, part in file_parts(group for group, *_ in points).items():
+    """Draw RMSEs over epochs: rows for each group, a panel for each setting, a line for each name."""
+    colours, rows = colours_of(), list[PanelRow]()
+    for group in dict.fromkeys(group for group, *_ in points):
         panels = []
         for setting in settings:
             of_line: dict[str, list[tuple[int, Estimate]]] = {}
@@ -218,14 +211,8 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
                 curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
-        rows = _in_rows(panels, share_y="rmse")
-        sheets.append(Sheet(f"{name}_{part}", caption.format(group_title(group)), "", rows))
-    return sheets
-
-
-def _in_rows(panels: Sequence[BasePanel], **options: Any) -> list[PanelRow]:
-    starts = range(0, len(panels), _IN_A_ROW)
-    return [PanelRow("", panels[i : i + _IN_A_ROW], **options) for i in starts]
+        rows += in_rows(panels, _IN_A_ROW, group_title(group).capitalize())
+    return [Sheet(name, caption, "", rows)] if rows else []
 
 
 def _observed(setting: Setting, tokens: Tokens, epoch: int) -> HeatMap:

@@ -31,7 +31,6 @@ from validate.figures.runs import span
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge import presentation
 from validate.judge.given import Match
-from validate.judge.result import Finding
 from validate.observe.groups import Setting, early_text
 from validate.predict.predictors import equations
 from validate.terminal.tables import Table
@@ -48,7 +47,7 @@ SECTIONS = {
     "provenance": "Provenance",
 }
 """Every section in the order of the page: its anchor, which names its template, and its title."""
-FOLDED = ("budget", "comparison", "equations", "settings", "provenance")
+FOLDED = ("claims", "budget", "comparison", "equations", "settings", "provenance")
 """The sections that open at a click."""
 _MOST_SHOWN = 3
 """The figures that a report shows; the others open at a click."""
@@ -106,12 +105,15 @@ def _environment() -> Environment:
     )
     environment.filters["base64"] = lambda data: base64.b64encode(data).decode()
     environment.filters["file_name"] = lambda path: Path(path).name
+    environment.filters["toml"] = lambda task: task.to_toml()
+    environment.filters["versions"] = lambda made: ", ".join(
+        f"{name} {v}" for name, v in {"python": made.get("python", "–"), **made.get("versions", {})}.items()
+    )
     # The sources of a run's settings stand in a table of their own.
     environment.filters["recorded"] = lambda made: json.dumps(
         {name: value for name, value in made.items() if name != "sources"}, indent=2
     )
-    called = [summary, stand_ins, why_none_is_tested, setting_rows, tasks, versions]
-    called += [commit_text, early_text, agreements]
+    called = [why_none_is_tested, setting_rows, span, study_name, commit_text, early_text, agreements]
     environment.globals.update(
         {function.__name__: function for function in called},
         presentation=presentation,
@@ -131,39 +133,23 @@ def _environment() -> Environment:
 # --- sentences and rows of the templates, as plain text -------------------------------------------------
 
 
-def summary(settings: Sequence[Setting]) -> str:
-    """Describe the runs in a sentence."""
-    runs = [run for setting in settings for run in setting.runs]
-    labels = ", ".join(f"{s.label} ({s.seeds_text})" for s in settings)
-    length = span([run.metrics[-1]["epoch"] for run in runs])
-    minutes = sum(run.seconds for run in runs) / 60
-    plural = "s" * (len(runs) > 1)
-    return f"{len(runs)} run{plural}: {labels}; epochs: {length}; {minutes:.1f} minutes of training in all."
-
-
-def stand_ins(matches: Sequence[Match], findings: Sequence[Finding]) -> list[str]:
-    """Name the studies that runs stand for without sharing their settings, with the differences."""
-    measured_on = {study for f in findings for o in f.conditions if not o.missing for study in o.studies}
-    shown = [m for m in matches if m.differences and m.study in measured_on]
-    return [f"{_study(m)}: {'; '.join(m.differences)}" for m in shown]
-
-
 def why_none_is_tested(nearest: Match | None) -> str:
     """Say why no claim was tested: how the runs differ from the nearest that a claim is about."""
     if nearest is None or nearest.is_of_another_task_or_model:
         return "The paper's claims are about other tasks or models than these runs: none is tested."
     none = "None of the paper's claims is tested"
     if not nearest.differing:
-        return f"{none}: these runs are of the study {_study(nearest)}, but not all of it."
+        return f"{none}: these runs are of the study {study_name(nearest)}, but not all of it."
     told = [f"{key}: {own} for {its}" for key, (own, its) in nearest.differing.items()]
     more = f"; and {len(told) - _MOST_TOLD} more settings" * (len(told) > _MOST_TOLD)
     return (
         f"{none}: they are about other settings than these runs have. "
-        f"The nearest, {_study(nearest)}, differs in {'; '.join(told[:_MOST_TOLD])}{more}."
+        f"The nearest, {study_name(nearest)}, differs in {'; '.join(told[:_MOST_TOLD])}{more}."
     )
 
 
-def _study(match: Match) -> str:
+def study_name(match: Match) -> str:
+    """Return the name of a study, with that of its variant."""
     return match.study + f" ({match.variant})" * bool(match.variant)
 
 
@@ -184,26 +170,6 @@ def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
         texts = [value if one else f"{value} ({'; '.join(own)})" for (value, _), own in values.items()]
         rows.append([name, "; ".join(texts), ", ".join(dict.fromkeys(source for _, source in values))])
     return rows
-
-
-def tasks(settings: Sequence[Setting]) -> list[tuple[str, str]]:
-    """Return each task as TOML under a title that names its runs."""
-    found: dict[str, list[str]] = {}
-    for setting in settings:
-        found.setdefault(setting.task.to_toml(), []).append(setting.label)
-    several = len(found) > 1
-    return [("the task" + f" of {'; '.join(own)}" * several, text) for text, own in found.items()]
-
-
-def versions(settings: Sequence[Setting], made: dict[str, Any]) -> list[str]:
-    """Return the versions behind the runs and behind the report, a sentence each."""
-    runs = [run.provenance for setting in settings for run in setting.runs]
-    sentences = []
-    for whose, found in ((f"{len(runs)} run{'s' * (len(runs) > 1)}", runs), ("this report", [made])):
-        each = [{"python": p.get("python", "–"), **p.get("versions", {})} for p in found]
-        texts = dict.fromkeys(", ".join(f"{name} {v}" for name, v in own.items()) for own in each)
-        sentences.append(f"Versions, {whose}: {' | '.join(texts)}.")
-    return sentences
 
 
 @checked

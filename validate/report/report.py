@@ -21,20 +21,10 @@ from validate.judge.claims import ledger
 from validate.judge.given import GivenRuns, Match
 from validate.judge.measures.agreement import MEASURES
 from validate.judge.result import Finding
+from validate.observe import Observations
 from validate.observe.groups import Setting
 from validate.predict.predictors import equations
-from validate.report.document import (
-    AlignedLine,
-    Configured,
-    Equation,
-    ErrorBudget,
-    FigureLine,
-    NotDrawn,
-    ReportDocument,
-    RunLine,
-    SettingLine,
-    StandsFor,
-)
+from validate.report.document import ErrorBudget, NotDrawn, ReportDocument
 from validate.report.figures import (
     draw_cosines,
     draw_errors,
@@ -128,8 +118,7 @@ class Report:
         """
         for setting in settings if flow else ():  # Runs that it cannot describe are refused before any work.
             snapshots_at_levels(setting)
-        observations = [run for setting in settings for run in setting.runs]
-        claims, given = ledger(), GivenRuns(tuple(observations))
+        claims, given = ledger(), GivenRuns(tuple(run for setting in settings for run in setting.runs))
         report = cls(
             title,
             settings,
@@ -147,7 +136,7 @@ class Report:
         named = {"answer" + f"_{i}" * several: answer for i, answer in enumerate(report.answers, 1)}
         report.pictures = [picture(answer, name) if draw else None for name, answer in named.items()]
         if draw:
-            report.figures, report.not_drawn = paper_figures(observations)
+            report.figures, report.not_drawn = paper_figures(report.runs)
             if not any(f.name.startswith("fig04_") for f in report.figures):
                 report.figures.append(draw_label_distributions(settings[-1]))
             report.figures += draw_cosines(settings, epochs) if epochs else []
@@ -156,6 +145,18 @@ class Report:
             for figure in track(report.all_figures(), "drawing figures"):
                 figure.plot(footnote=False)
         return report
+
+    @property
+    def runs(self) -> list[Observations]:
+        """The runs of all settings."""
+        return [run for setting in self.settings for run in setting.runs]
+
+    def stand_ins(self) -> list[Match]:
+        """Return the studies that runs stand for, and were judged for, without sharing their settings."""
+        measured = {
+            study for f in self.findings for o in f.conditions if not o.missing for study in o.studies
+        }
+        return [m for m in self.matches if m.differences and m.study in measured]
 
     def all_figures(self) -> list[Sheet]:
         """Return the answers' pictures and the figures."""
@@ -186,7 +187,6 @@ class Report:
 
     def document(self) -> ReportDocument:
         """Return all that the report holds as plain values."""
-        levels = [(label, row) for label, rows in self.aligned.items() for row in rows]
         return ReportDocument(
             title=self.title,
             made=self.made,
@@ -194,31 +194,43 @@ class Report:
             verdicts=tuple(self.verdicts),
             claims=tuple(self.findings),
             stands_for=tuple(
-                StandsFor(
-                    study=m.study,
-                    variant=m.variant or None,
-                    runs=[{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in m.runs],
-                    differences=m.differences,
-                )
+                {
+                    "study": m.study,
+                    "variant": m.variant or None,
+                    "runs": [{"init_rate": r.config.init_rate, "seed": r.config.seed} for r in m.runs],
+                    "differences": m.differences,
+                }
                 for m in self.matches
             ),
             comparison=tuple(self.rows),
-            aligned=tuple(AlignedLine(setting=label, **vars(row)) for label, row in levels),
+            aligned={label: tuple(rows) for label, rows in self.aligned.items()},
             error_budget=ErrorBudget(distances=tuple(self.distances), left_out=LEFT_OUT),
-            settings=tuple(map(_setting_line, self.settings)),
+            settings=tuple(
+                {
+                    "setting": s.label,
+                    "init_rate": s.init_rate,
+                    "seeds": s.seeds,
+                    "snapshot_epochs": s.epochs(),
+                    "configuration": [
+                        {"name": name, "value": value, "source": source}
+                        for name, (value, source) in s.configured().items()
+                    ],
+                }
+                for s in self.settings
+            ),
             runs=tuple(
-                RunLine(
-                    path=run.source,
-                    setting=setting.label,
-                    config=run.config.model_dump(mode="json"),
-                    provenance=run.provenance,
-                    metrics=run.metrics,
-                )
+                {
+                    "path": run.source,
+                    "setting": setting.label,
+                    "config": run.config.model_dump(mode="json"),
+                    "provenance": run.provenance,
+                    "metrics": run.metrics,
+                }
                 for setting in self.settings
                 for run in setting.runs
             ),
-            equations=tuple(Equation(**row) for row in self.equations()),
-            figures=tuple(FigureLine(**figure.as_dict()) for figure in self.all_figures()),
+            equations=tuple(self.equations()),
+            figures=tuple(figure.as_dict() for figure in self.all_figures()),
             figures_not_drawn=tuple(self.not_drawn),
         )
 
@@ -234,17 +246,3 @@ class Report:
         page = folder.write("report.html", render(report=self, pictures=pictures))
         # Without indents: a report has tens of thousands of numbers, and spaces would be half of it.
         return page, folder.write("report.json", json.dumps(self.to_json(), allow_nan=False) + "\n")
-
-
-def _setting_line(setting: Setting) -> SettingLine:
-    configuration = [
-        Configured.model_validate({"name": name, "value": value, "source": source})
-        for name, (value, source) in setting.configured().items()
-    ]
-    return SettingLine(
-        setting=setting.label,
-        init_rate=setting.init_rate,
-        seeds=setting.seeds,
-        snapshot_epochs=setting.epochs(),
-        configuration=configuration,
-    )

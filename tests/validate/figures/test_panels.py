@@ -18,6 +18,7 @@ from validate.figures.embedding import looks, ring, rows_of
 from validate.figures.learning import unlearned_levels
 from validate.figures.panels.panel import marks_text, seeds_text
 from validate.figures.paper.spectra import _ranks
+from validate.figures.runs import Moment
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.stats import SIZE, over_seeds
 from validate.report.figures import draw_errors, draw_flows
@@ -186,7 +187,7 @@ def test_a_cosine_map_is_the_mean_over_seeds_on_the_scale_of_cosines_or_a_dash(s
 
 def test_rows_of_cosines_stand_beside_the_predictions_that_they_name(small):
     task, tokens = small.task, small.task.reasoning_anchors
-    panels = figures.cosine_rows(small, tokens, 9, ["P^s - u", "P^s - mean P"])
+    panels = figures.cosine_rows([Moment(small, 9)], tokens, ["P^s - u", "P^s - mean P"])
     marginal = theory.marginal_distribution(task, held_out=True)
     shifts = {"P^s - u": 1 / task.vocab_size, "P^s - mean P": marginal}
     table = theory.label_distribution(task, tokens, held_out=True)
@@ -215,7 +216,7 @@ def test_label_curves_are_those_of_the_training_data(small):
 
 
 def test_the_map_of_tokens_groups_them_by_kind_and_has_two_dimensions(small, monkeypatch):
-    panel = figures.token_map(small, 9, "map")
+    panel = figures.token_map(Moment(small, 9), "map")
     first, task = small.runs[0], small.task
     places = {s: i for i, s in enumerate(first.tokens)}
     coordinates = first.at("pca", 9)[:, :2]
@@ -227,7 +228,7 @@ def test_the_map_of_tokens_groups_them_by_kind_and_has_two_dimensions(small, mon
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
     monkeypatch.setattr(type(small), "array", lambda *_: np.zeros((3, 9, 1)))
     with pytest.raises(InputError, match=r"^runs = .*one principal component"):
-        figures.token_map(small, 9, "map")
+        figures.token_map(Moment(small, 9), "map")
 
 
 @pytest.mark.parametrize(
@@ -251,14 +252,14 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
                 estimate = over_seeds([rmse - 1e-5, rmse, rmse + 1e-5])
                 rows.append(Row(small.label, epoch, group, None, name, "rmse", estimate))
                 rows.append(Row(small.label, epoch, group, None, name, "largest", over_seeds([9.0, 9.1])))
-    sheets = {sheet.name.removeprefix("error_"): sheet for sheet in draw_errors([small], rows)}
-    assert list(sheets) == ["memory", "reasoning", "all_anchors"]
-    for group, drawn_figure in sheets.items():
-        ((ax,),) = drawn_figure.plot().axes_
+    (sheet,) = draw_errors([small], rows)
+    groups = {"Memory anchors": "memory", "Reasoning anchors": "reasoning", "All anchors": "all anchors"}
+    assert [row.title for row in sheet.rows] == list(groups)
+    for group, (ax,) in zip(groups.values(), sheet.plot().axes_, strict=True):
         lines = {str(line.get_label()): line for line in ax.lines}
         for name in names:
             shown = dict(zip(lines[name].get_xdata(), lines[name].get_ydata(), strict=True))
-            assert shown == pytest.approx({e: wanted[group.replace("_", " "), name, e] for e in (2, 9)})
+            assert shown == pytest.approx({e: wanted[group, name, e] for e in (2, 9)})
 
 
 def test_the_numbers_of_the_flow_name_their_setting(small):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
 from matplotlib.patches import Rectangle
 
 from theory import off_diagonal
@@ -42,6 +43,8 @@ class HeatMap(BasePanel):
         about zero if any number is negative.
     frames : sequence of (row, first column, last column)
         Cells of a row that are framed.
+    power : float
+        The power of the shares of the range that colours stand for: below 1 small numbers are spread.
     matrix : bool
         Whether it is a matrix: rows downwards, cells square, few ticks, and no number in a cell.
     """
@@ -53,6 +56,7 @@ class HeatMap(BasePanel):
     hatched: npt.NDArray[np.bool_] | None = None
     limits: tuple[float, float] | None = None
     frames: Sequence[tuple[int, int, int]] = ()
+    power: float = 1.0
     matrix: bool = False
 
     def draw(self, ax: Axes) -> None:
@@ -66,8 +70,7 @@ class HeatMap(BasePanel):
             origin="upper" if self.matrix else "lower",
             aspect="equal" if self.matrix else "auto",
             cmap=DIVERGING if signed else SEQUENTIAL,
-            vmin=ends[0],
-            vmax=ends[1],
+            norm=PowerNorm(self.power, *ends),
         )
         for axis, (name, values) in ((ax.xaxis, self.x), (ax.yaxis, self.y)):
             words = self.matrix and isinstance(values[0], str)
@@ -108,6 +111,7 @@ def cosine_map(
         axis,
         values,
         limits=(0.0, 90.0) if angles else COSINE,
+        power=0.5 if angles else 1.0,
         matrix=True,
         numbers=f"{name}: mean cosine of pairs {seeds_text(means, COSINE)}",
     )

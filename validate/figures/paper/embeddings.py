@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theory import PrincipalComponents, cosine_matrix, eq14_embedding, off_diagonal, principal_components
-from validate.figures import Curves, PanelRow, Sheet, cosine_map, embedding, label_curves, runs, token_map
-from validate.figures.embedding import BAR, components_map, observed_maps, predicted_maps
-from validate.figures.panels.panel import BasePanel, seeds_text
+from theory import PrincipalComponents, eq14_embedding, off_diagonal, principal_components
+from validate.figures import Curves, PanelRow, Sheet, cosine_map, embedding, label_curves, narrow, runs
+from validate.figures.embedding import BAR, eq14_panels, observed_maps, predicted_maps, token_map
+from validate.figures.panels.panel import Points, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
+from validate.figures.runs import Moment, at_each_epoch, moments, moments_text
 from validate.figures.sheet import in_rows, letter
 from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import COSINE
@@ -28,30 +29,31 @@ MEANS = "Above each matrix: the mean cosine over pairs of different tokens."
 def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP, the label distributions, and what they predict (eq. 5, 7, 8).
 
-    C shows the cosines of P^s − u, of P^s − P̄ (the drive once the marginal distribution P̄ is fitted), of the
-    run's own label counts, and of the late direction of the frozen flow with its own initial weights.
+    C shows P^s − u, a narrow network trained beforehand where one is kept, P^s − P̄ (the drive once the
+    marginal distribution P̄ is fitted) and the late direction of the frozen flow with its own initial weights.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.EMB_MLP, "Fig. 4 is about the Emb-MLP"))
-    names = (UNIFORM, MARGINAL, embedding.SAMPLE, embedding.FROZEN)
-    epochs, groups = runs.shown_epochs(setting), embedding.mapping_groups(setting.task)
+    shown, groups = moments(observations, setting), embedding.mapping_groups(setting.task)
+    names, early = (UNIFORM, narrow.NAME, MARGINAL, embedding.FROZEN), shown[0].epoch
     rows = []
     for name, tokens in groups.items():
-        seen = [
-            cosine_map(f"training,\nepoch {e}", tokens, setting.cosines(tokens, e), angles=True)
-            for e in epochs
+        maps = [
+            cosine_map(f"training,\n{m.when}", tokens, m.setting.cosines(tokens, m.epoch), angles=True)
+            for m in shown
         ]
-        title = f"A, C  Training, and predictions: {name} anchors"
-        rows.append(PanelRow(title, [*seen, *predicted_maps(setting, tokens, names, angles=True)], ANGLE))
+        maps += predicted_maps(setting, tokens, early, names, angles=True)
+        rows.append(PanelRow(f"A, C  Training, and predictions: {name} anchors", maps, ANGLE))
     labels = [label_curves(setting.task, tokens, f"{name} anchors") for name, tokens in groups.items()]
     rows.append(PanelRow("B  Label distributions $P^s - u$, known before training", labels, height=2.0))
     rules = [groups[m.name] for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
         # The others cannot be told from P^s − u here.
-        middle = _middle_rows(setting, rules[0], epochs, (UNIFORM, MARGINAL))
+        middle = _middle_rows(shown, rules[0], (UNIFORM, MARGINAL, narrow.NAME))
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: angles between embeddings {runs.early_and_late(setting)}. B: the label distributions. "
-        f"C: the angles that they predict. {'Last: one row of cosines.' * bool(rules)} {MEANS} "
+        f"C: predicted angles. {'Last: one row of cosines.' * bool(rules)} {MEANS} Above each prediction: "
+        f"its distance from training at epoch {early}. {narrow.cost_text(setting, early)} "
         f"{_memory_anchors(setting)}"
     )
     return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
@@ -64,30 +66,25 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     The width of 12 in eq. 14 is the paper's, not the one that follows from the label distribution.
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
-    epochs, (group, tokens) = runs.shown_epochs(setting), embedding.rule_group(setting.task)
-    late = runs.later(observations, setting)
-    middle = _middle_rows(setting, tokens, epochs, (UNIFORM, MARGINAL, embedding.EQ14), late)
-    maps = observed_maps(setting, epochs)
-    components: list[BasePanel] = [token_map(setting, epoch, f"epoch {epoch}") for epoch in epochs]
-    if late is not None:
-        maps += observed_maps(late, [late_epoch := runs.late_epoch(late)], f" ({late.seeds_text})")
-        components.append(token_map(late, late_epoch, f"epoch {late_epoch}"))
-    rows = [
-        PanelRow("A  Training", maps, BAR),
-        PanelRow("B  Components of keys and anchors (first seed)", components),
+    shown, (group, tokens) = moments(observations, setting), embedding.rule_group(setting.task)
+    middle = _middle_rows(shown, tokens, (UNIFORM, MARGINAL, embedding.EQ14))
+    rows = []
+    for name, own in embedding.mapping_groups(setting.task).items():
+        maps = [cosine_map(m.when.replace(", ", ",\n"), own, m.setting.cosines(own, m.epoch)) for m in shown]
+        rows.append(PanelRow(f"A  Training: {name} anchors", maps, BAR))
+    rows += [
+        PanelRow("B  Components of keys and anchors (first seed)", [token_map(m) for m in shown]),
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
     words = "C: one row of cosines against training."
     if are_summed(setting.task, tokens):  # Eq. 14 covers no other rule.
-        panels = _eq14_beside_training(setting, tokens, epochs[-1])
-        beside = ", these beside those of training" * any(p.title.startswith("training") for p in panels)
-        title = f"D  Cosines and components of $\\tilde w$ (eq. 14){beside}; {group} anchors"
-        rows.append(PanelRow(title, panels, BAR, height=1.9))
-        words += f" D: cosines and components of eq. 14{beside}."
+        beside = _components_beside_eq14(shown[-1], tokens)
+        words += f" D: cosines and components of eq. 14{', beside those of training' * bool(beside)}."
+        title = f"D  Cosines and components of $\\tilde w$ (eq. 14); {group} anchors"
+        rows.append(PanelRow(title, eq14_panels(setting.task, tokens, beside), BAR, height=1.9))
     caption = (
-        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}{runs.later_words(late)}. B: the "
-        f"embedding's first two principal components. {words}{runs.mechanism_words(setting)} {MEANS} "
-        f"{_memory_anchors(setting)}"
+        f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the embedding's first two "
+        f"principal components. {words}{moments_text(shown)} {MEANS} {_memory_anchors(setting)}"
     )
     return Sheet("fig05_transformer_embedding", caption, runs.about([setting]), rows)
 
@@ -98,17 +95,15 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 9 is about the Transformer and the Emb-MLP"
     transformers = runs.of_kind(observations, runs.ATTENTION)
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
-    (group, tokens), epoch = embedding.rule_group(setting.task), runs.shown_epochs(setting)[0]
-    late = runs.later(observations, setting)
-    names = (UNIFORM, MARGINAL, embedding.EQ14)
-    beside = (late, runs.late_epoch(late)) if late else None
-    panels = embedding.cosine_rows(setting, tokens, epoch, names, late=beside)
+    group, tokens = embedding.rule_group(setting.task)
+    early = at_each_epoch(moments(observations, setting))[0]
+    panels = embedding.cosine_rows(early, tokens, (UNIFORM, MARGINAL, embedding.EQ14))
     columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
-    name = f"{runs.model_name(setting, rate=True)}, epoch {epoch}"
+    name = f"{runs.model_name(setting, rate=True)}, epoch {early[0].epoch}"
     rows = in_rows(panels, columns, f"Rows of the {group} anchors, {name}")
     caption = (
-        f"Cosine of each {group} anchor's embedding with all others, {name}: theory against "
-        f"training{runs.later_words(late)}.{runs.mechanism_words(setting)}"
+        f"Cosine of each {group} anchor's embedding with all others, {name}: theory against training."
+        f"{moments_text(early)}"
     )
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
@@ -117,10 +112,10 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
 def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
     """Draw cosine matrices of the Emb-MLP at large initial weights, where the leading order says nothing."""
     settings = runs.large_scales(runs.of_kind(observations, runs.EMB_MLP, "Fig. 10 is about the Emb-MLP"))
-    rows = [
-        PanelRow(f"{letter(i)}  Emb-MLP, {s.label}", observed_maps(s, runs.shown_epochs(s)), BAR)
-        for i, s in enumerate(settings)
-    ]
+    rows = []
+    for i, s in enumerate(settings):
+        maps = [panel for m in moments(observations, s) for panel in observed_maps(m)]
+        rows.append(PanelRow(f"{letter(i)}  Emb-MLP, {s.label}", maps, BAR))
     caption = (
         f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
         f"{runs.missing_rates(settings, LARGER)}"
@@ -136,33 +131,35 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     component shows that keys go round a ring in their order, so a ring is named.
     """
     settings = runs.large_scales(runs.of_kind(observations, runs.ATTENTION, "Fig. 11 is about Transformers"))
-    rows, rings = [], []
+    rows, rings, late = [], [], list[Moment]()
     for i, setting in enumerate(settings):
-        late = runs.shown_epochs(setting)[-1]
-        components = token_map(setting, late, f"components (first seed),\nepoch {late}")
-        title = f"{letter(i)}  {runs.model_name(setting)}, {setting.label}"
-        rows.append(PanelRow(title, [*observed_maps(setting, (late,)), components], BAR, height=2.5))
-        if "ring" in components.title:
-            rings.append(setting.label)
+        title, shown = (
+            f"{letter(i)}  {runs.model_name(setting)}, {setting.label}",
+            moments(observations, setting),
+        )
+        # Where seeds go on, both epochs of the paper; elsewhere the late one.
+        for m in at_each_epoch(shown)[-1]:
+            components = token_map(m, "components (first seed),\n")
+            rows.append(PanelRow(title, [*observed_maps(m), components], BAR, height=2.5))
+            title = ""
+            if "ring" in components.title:
+                rings.append(f"{setting.label}, {m.when}")
+        late += shown
     seen = f" At {' and '.join(rings)} the first seed's keys go round a ring in their order." * bool(rings)
     caption = (
         "Cosine similarity and components (|ρ|: of the keys' order) of the Transformer's embedding at large "
-        f"initial weights. {MEANS}{seen} {runs.missing_rates(settings, LARGER)}"
+        f"initial weights. {MEANS}{seen}{moments_text(late)} {runs.missing_rates(settings, LARGER)}"
     )
     return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
 
 
-def _middle_rows(
-    setting: Setting,
-    tokens: Tokens,
-    epochs: Sequence[int],
-    names: Sequence[str],
-    late: Setting | None = None,
-) -> list[Curves]:
-    """Return the row of the middle token (15 of 11..20, as in the paper) at some epochs."""
+def _middle_rows(shown: Sequence[Moment], tokens: Tokens, names: Sequence[str]) -> list[Curves]:
+    """Return the row of the middle token (15 of 11..20, as in the paper) at each epoch."""
     middle = (len(tokens) - 1) // 2
-    beside = (late, runs.late_epoch(late)) if late else None
-    return [embedding.cosine_rows(setting, tokens, e, names, f", epoch {e}", beside)[middle] for e in epochs]
+    return [
+        embedding.cosine_rows(own, tokens, names, f", epoch {own[0].epoch}")[middle]
+        for own in at_each_epoch(shown)
+    ]
 
 
 def _memory_anchors(setting: Setting) -> str:
@@ -170,7 +167,7 @@ def _memory_anchors(setting: Setting) -> str:
     tokens: Tokens = setting.task.memory_anchors
     if len(tokens) < 2:
         return ""
-    predicted = seeds_text([off_diagonal(embedding.predictions(setting, tokens)[UNIFORM][0]).mean()])
+    predicted = seeds_text([off_diagonal(embedding.predictions(setting, tokens, 0)[UNIFORM][0]).mean()])
     seen = []
     for epoch in runs.shown_epochs(setting):
         means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
@@ -178,21 +175,15 @@ def _memory_anchors(setting: Setting) -> str:
     return f"Mean cosine of memory anchors: P^s − u predicts {predicted}; observed {', '.join(seen)}."
 
 
-def _eq14_beside_training(setting: Setting, tokens: Tokens, epoch: int) -> list[BasePanel]:
-    task, keys = setting.task, setting.task.keys
-    eq14 = eq14_embedding(task, tokens)
-    theory = principal_components(eq14)
-    panels: list[BasePanel] = [
-        cosine_map("eq. 14, width 12", tokens, cosine_matrix(eq14)[None]),
-        components_map("eq. 14", tokens, theory),
-    ]
-    if setting.has("pca_anchors") and tokens == task.reasoning_anchors:
-        seen = setting.array("pca_anchors", epoch)[0]
-        # The sign of a component means nothing: training's is matched to the theory's.
-        signs = np.where((seen[:, :2] * theory.coordinates[:, :2]).sum(axis=0) < 0, -1, 1)
-        explained = setting.array("pca_anchors_variance", epoch)[0]
-        observed = PrincipalComponents(coordinates=seen[:, :2] * signs, explained=explained[:2])
-        panels.append(components_map(f"training, epoch {epoch} (first seed)", tokens, observed))
-    if len(keys) > 1:
-        panels.append(components_map("eq. 14, keys", keys, principal_components(eq14_embedding(task, keys))))
-    return panels
+def _components_beside_eq14(moment: Moment, tokens: Tokens) -> list[Points]:
+    """Return the first seed's components of the anchors, with the signs of those of eq. 14, if known."""
+    setting = moment.setting
+    if not setting.has("pca_anchors") or tokens != setting.task.reasoning_anchors:
+        return []
+    seen, explained = (moment.array(name)[0] for name in ("pca_anchors", "pca_anchors_variance"))
+    theory = principal_components(eq14_embedding(setting.task, tokens)).coordinates
+    # The sign of a component means nothing: training's is matched to the theory's.
+    signs = np.where((seen[:, :2] * theory[:, :2]).sum(axis=0) < 0, -1, 1)
+    observed = PrincipalComponents(coordinates=seen[:, :2] * signs, explained=explained[:2])
+    title = f"training, epoch {moment.epoch} (first seed)"
+    return [embedding.components_map(title, tokens, observed)]

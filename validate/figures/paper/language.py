@@ -37,6 +37,7 @@ EARLY = (
     "at the paper's step 5000, or in runs without such a snapshot at the first by which both losses are "
     "below their tokens' entropy, or at the last"
 )
+WORDS_SHOWN = "cosines of each corpus's most frequent tokens, pieces of words among them, in the first seed"
 GAPS = {
     "nothing": "L₂ − L₁",
     "frequencies": "L₂ − L₁ minus the entropies of a token",
@@ -70,21 +71,17 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
     nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
     gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
-    found = f"ΔL {_course(relative.curves['ΔL'])}"
     title = f"A  Loss at the end of training; L₁: loss on {first}, L₂: loss on {second}"
-    rows = [PanelRow(title, gaps, says=f"{found}.")]
+    rows = [PanelRow(title, gaps, says=f"ΔL {_course(relative.curves['ΔL'])}; in the paper it rises with γ.")]
     for name in names:
-        predicted = [_predicted_words(small, name, kind) for kind in ("predicted", "control")]
-        panels = [*predicted, _observed_words(small, name)]
-        rows.append(PanelRow(f"B  Tokens of {title_of(name)}, γ = {small.init_rate:g}", panels, BAR))
+        panels = [_predicted_words(small, name), _predicted_words(small, name, "control")]
+        title = f"B  Tokens of {title_of(name)}, γ = {small.init_rate:g}"
+        rows.append(PanelRow(title, [*panels, _observed_words(small, name)], BAR))
     caption = (
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
-        f"in nats above what their entropies allow. {found}; the paper has it rise with γ. B: cosines of "
-        "each corpus's most frequent tokens, pieces of words among them, predicted from the counts before "
-        "training (rows of C + C^T, and "
-        f"of shuffled text) and observed early, {EARLY}. The first seed is shown. Mean "
-        f"cosine of all tokens at that snapshot: {'; '.join(_means(small, name) for name in names)}. "
-        f"{runs.missing_rates(settings)}"
+        f"in nats above what their entropies allow. B: {WORDS_SHOWN}, predicted from counts before training "
+        f"(rows of C + C^T, and of shuffled text) and observed early, {EARLY}. Mean cosine of all tokens at "
+        f"that snapshot: {'; '.join(_means(small, name) for name in names)}. {runs.missing_rates(settings)}"
     )
     return Sheet("fig07_language", caption, runs.about(settings), rows)
 
@@ -96,16 +93,14 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
     shown = list({s.label: s for s in [*runs.large_scales(settings), runs.small_scale(settings)]}.values())
     rows = []
     for letter, name in zip("AB", two_corpora(shown[0].runs[0]), strict=True):
-        maps = [_observed_words(s, name, f"{s.label}, ") for s in shown]
-        likeness = [seeds_text([cosine_correlation(run, name) for run in s.runs], COSINE) for s in shown]
-        found = ", ".join(f"{own} at {s.label}" for s, own in zip(shown, likeness, strict=True))
-        title, says = f"{letter}  Tokens of {title_of(name)}", f"Pearson with the prediction: {found}."
-        rows.append(PanelRow(title, [_predicted_words(shown[-1], name), *maps], BAR, says=says))
+        maps = [_predicted_words(shown[-1], name), *(_observed_words(s, name, f"{s.label}, ") for s in shown)]
+        likeness = {s.label: [cosine_correlation(run, name) for run in s.runs] for s in shown}
+        found = ", ".join(f"{seeds_text(own, COSINE)} at {label}" for label, own in likeness.items())
+        says = f"Pearson with the prediction: {found}."
+        rows.append(PanelRow(f"{letter}  Tokens of {title_of(name)}", maps, BAR, says=says))
     caption = (
-        "Cosines of each corpus's most frequent tokens, pieces of words among them: predicted from the "
-        "counts before training, and early "
-        f"at each γ, {EARLY}; above them their Pearson correlation with the prediction over pairs of tokens. "
-        f"The first seed is shown. {runs.missing_rates(settings)}"
+        f"{WORDS_SHOWN[:1].upper()}{WORDS_SHOWN[1:]}: predicted from the counts before training, and early "
+        f"at each γ, {EARLY}. {runs.missing_rates(settings)}"
     )
     return Sheet("fig14_language", caption, runs.about(shown), rows)
 
@@ -179,15 +174,13 @@ def _words(title: str, setting: Setting, name: str, matrices: Sequence[FloatArra
 
 def _means(setting: Setting, name: str) -> str:
     """Return the mean cosine of a corpus's tokens: of all, centred, and of equal frequency."""
-    told = {
-        "mean_cosine": title_of(name),
-        "mean_cosine_centred": "with the common mean removed",
-        "mean_cosine_matched": "over tokens that the other corpus lacks, in pairs of equal frequency",
-    }
     found = []
-    for array, words in told.items():
+    for array, words in (
+        ("mean_cosine", ""),
+        ("mean_cosine_centred", " with the common mean removed"),
+        ("mean_cosine_matched", " over tokens that the other corpus lacks, in pairs of equal frequency"),
+    ):
         if setting.has(f"{array}/{name}"):
             means = [float(run.at(f"{array}/{name}", early_epoch(run))) for run in setting.runs]
-            text = seeds_text(means, COSINE)
-            found.append(f"{words} {text}" if array == "mean_cosine" else f"{text} {words}")
-    return ", ".join(found)
+            found.append(seeds_text(means, COSINE) + words)
+    return f"{title_of(name)} {', '.join(found)}"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
+from itertools import cycle, zip_longest
 from typing import Literal
 
 import numpy as np
 
-from sim.config.run import make_member_config
 from theory import InputError
 from theory.edge.display import spread
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
 from validate.figures.learning import level_text, unlearned_levels
+from validate.figures.narrow import is_usual
 from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
@@ -27,7 +27,6 @@ from validate.observe.bounds import ends
 from validate.observe.groups import Setting
 from validate.observe.times import curve, largest_rise
 from validate.predict.ceiling import order_blind_ceiling
-from validate.predict.learning import flow_arguments
 
 WITHOUT_NORM = Source(("group-no-norm", "group-no-norm-small", "no-norm-all"), (LARGE, SMALL))
 PAPER_RATES = (1e-5, 5e-4)
@@ -48,33 +47,28 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 3 is about the Transformer and the Emb-MLP"
     transformer = runs.of_kind(observations, runs.ATTENTION)
     emb_mlp = runs.of_kind(observations, runs.EMB_MLP, "" if transformer else needs)
-    rows, parts = [], []
+    rows, told = list[PanelRow](), list[str]()
     if transformer:
         name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
         rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False, inset=True)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
-        parts += [
-            "A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes.",
-            level_text(transformer),
-        ]
-        parts += [runs.missing_rates(transformer)]
+        told += ["A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes."]
+        told += [level_text(transformer), runs.missing_rates(transformer)]
     if emb_mlp:
-        predicted = [_predicted(setting) for setting in emb_mlp]
-        ceilings = sorted({level for setting in emb_mlp for level in _ceilings(setting).values()})
-        at = letter(bool(transformer))
+        predicted, at = [_predicted(setting) for setting in emb_mlp], letter(bool(transformer))
         rows += [_row(f"{at}  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
-        parts += [f"{at}: accuracy of the Emb-MLP over epochs."]
-        if ceilings:
-            parts += [
-                f"Dotted, {' or '.join(f'{level:.4f}' for level in ceilings)}: the expected ceiling of its "
-                "accuracy on memory data: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), "
-                "whose labels are drawn independently."
+        told += [f"{at}: accuracy of the Emb-MLP over epochs."]
+        if ceilings := {f"{level:.4f}" for setting in emb_mlp for level in _ceilings(setting).values()}:
+            told += [
+                f"Dotted, {' or '.join(sorted(ceilings))}: the expected ceiling of its accuracy on memory "
+                "data: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), whose labels are "
+                "independent."
             ]
         if any(predicted):
             apart = [line["epoch"] for line in emb_mlp[0].runs[0].metrics[1:2]]
-            parts += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
-            parts += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
-    return Sheet("fig03_learning", " ".join(parts), runs.about([*transformer, *emb_mlp]), rows)
+            told += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
+            told += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
+    return Sheet("fig03_learning", " ".join(told), runs.about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
@@ -85,15 +79,12 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     """
     needs = "Fig. 16 is about Transformers without norm (--model.norm none)"
     settings = runs.of_kind(observations, runs.ATTENTION, needs, norm="none")
-    title = "Transformer without layer norm"
     rows = [
-        _row(f"A  {title}: loss", settings, "loss", legend=False, each=True),
-        _row(f"B  {title}: accuracy", settings, "accuracy", each=True),
+        _row("A  Transformer without layer norm: loss", settings, "loss", legend=False, each=True),
+        _row("B  Transformer without layer norm: accuracy", settings, "accuracy", each=True),
     ]
-    caption = (
-        "Loss and accuracy over epochs without layer norm. "
-        f"{level_text(settings)} {runs.missing_rates(settings)}"
-    )
+    told = ["Loss and accuracy over epochs without layer norm.", level_text(settings)]
+    caption = " ".join([*told, runs.missing_rates(settings)])
     return Sheet("fig16_no_norm", caption, runs.about(settings), rows)
 
 
@@ -145,23 +136,20 @@ def _row(
     beside: Sequence[dict[str, Curve]] = (),
     inset: bool = False,
 ) -> PanelRow:
-    """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``."""
+    """Return loss or accuracy over epochs, one panel for each setting, with predicted curves ``beside``.
+
+    A loss has the axis of Figs. 3 and 16, where all of it but the beginning fits.
+    """
     panels = [_panel(s, measure, each=each) for s in settings]
-    for panel, predicted in zip(panels, beside, strict=False):
-        panel.curves |= predicted
-    for panel in panels:
+    for panel, predicted in zip_longest(panels, beside, fillvalue=None):
+        assert panel is not None
+        every = np.concatenate([curve.seeds for curve in panel.curves.values()])
+        start, later = np.nanmax(every[:, 0]), every[:, every.shape[1] // 2 :]
+        if measure == "loss" and np.nanmax(later, initial=0.0) < LARGEST_LOSS:
+            panel.ylim, panel.corner = (0, LARGEST_LOSS), f"start: {start:.2g}" * bool(start > LARGEST_LOSS)
+        panel.curves |= predicted or {}
         panel.inset = inset
-        if measure == "loss":
-            _on_one_scale(panel)
     return PanelRow(title, panels, share_y=title, legend=legend)
-
-
-def _on_one_scale(panel: Curves) -> None:
-    """Give a loss the axis of Figs. 3 and 16, where all of it but the beginning fits."""
-    every = np.concatenate([curve.seeds for curve in panel.curves.values()])
-    start, later = np.nanmax(every[:, 0]), every[:, every.shape[1] // 2 :]
-    if np.nanmax(later, initial=0.0) < LARGEST_LOSS:
-        panel.ylim, panel.corner = (0, LARGEST_LOSS), f"start: {start:.2g}" * bool(start > LARGEST_LOSS)
 
 
 def _panel(
@@ -176,13 +164,8 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     """Return the kept predictions of the Emb-MLP's accuracies; they are for one task, network and batch."""
     config = setting.config
     training = config.training.model_dump(include={"optimizer", "learning_rate"})
-    usual = {"task": "emb-mlp", "init_rate": config.init_rate, "seed": config.seed, "training": training}
     kept = prediction_for(config, load_predictions())
-    try:
-        alike = flow_arguments(config) == flow_arguments(make_member_config(usual))
-    except InputError:  # No flow describes such training.
-        alike = False
-    if kept is None or not alike:
+    if kept is None or not is_usual(config, **training):
         return {}
     epochs, curves = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch, {}
     for part, name in NAMES.items():

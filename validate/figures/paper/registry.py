@@ -34,25 +34,25 @@ class Source:
     studies: tuple[str, ...]
     init_rates: tuple[float, ...] = ()
 
-    def find(self, read: Read) -> dict[str, list[Observations]]:
-        """Return the kept runs under the name of their study."""
-        refused, missing = list[NoRunsError](), list[NoRunsError]()
+    def find(self, read: Read) -> list[Observations]:
+        """Return the kept runs; without any, refuse the first study that is shown by itself."""
+        refused: list[tuple[bool, NoRunsError]] = []
         for studies in self.studies:
-            runs: dict[str, list[Observations]] = {}
+            joined = "+" in studies
+            found: list[Observations] = []
             for study in studies.split("+"):
                 try:
-                    runs[study] = read(study)
+                    found += read(study)
                 except NoRunsError as error:
-                    (refused if study == studies else missing).append(error)
-            found = [run for own in runs.values() for run in own]
+                    refused.append((joined, error))
             lacking = sorted(set(self.init_rates) - {run.config.init_rate for run in found})
-            if runs and not lacking:
-                return {"+".join(runs): _cut(found) if len(runs) > 1 else found}
-            if runs:
+            if found and not lacking:
+                return _cut(found) if joined else found
+            if found:
                 rates = ", ".join(f"{rate:g}" for rate in lacking)
                 remedy = f"make them: anchorflow study {studies.replace('+', ' ')} --run --keep"
-                refused.append(NoRunsError("study", studies, f"no kept run at γ = {rates}", remedy))
-        raise [*refused, *missing][0]
+                refused.append((False, NoRunsError("study", studies, f"no kept run at γ = {rates}", remedy)))
+        raise min(refused, key=lambda pair: pair[0])[1]
 
 
 LIKELIEST_EMB_MLP = Source(("printed-emb-mlp", "printed-emb-mlp-matched", "emb-mlp"), (LARGE, SMALL))
@@ -118,19 +118,6 @@ class PaperFigure:
         """Build the figure, not drawn yet, under the paper's number and title."""
         return replace(self.build(observations), title=f"Fig. {self.number}: {self.title}")
 
-    def kept(self, read: Read) -> tuple[dict[str, list[Observations]], list[NoRunsError]]:
-        """Return the kept runs of its sources by study, and the refusals of sources without any."""
-        found: dict[str, list[Observations]] = {}
-        missing: list[NoRunsError] = []
-        for source in self.sources:
-            try:
-                found |= source.find(read)
-            except NoRunsError as error:
-                missing.append(error)
-        if missing and not found:
-            raise missing[0]
-        return found, missing
-
 
 FIGURES: dict[int, PaperFigure] = {}
 """Every registered figure, sorted."""
@@ -180,18 +167,24 @@ def draw_figure(number: int, observations: Sequence[Observations] | None = None)
 
 def kept_of(figure: PaperFigure, read: Read | None = None) -> tuple[list[Observations], list[NoRunsError]]:
     """Return what is kept for a figure's sources, and the refusals of those that are missing."""
-    found, missing = figure.kept(read or kept)
-    return [run for own in found.values() for run in own], missing
+    found, missing = list[Observations](), list[NoRunsError]()
+    for source in figure.sources:
+        try:
+            found += source.find(read or kept)
+        except NoRunsError as error:
+            missing.append(error)
+    if missing and not found:
+        raise missing[0]
+    return found, missing
 
 
 def runs_behind(number: int) -> str:
     """Describe the kept runs that a figure shows, the command that trains them again, and their cost."""
-    chosen, _ = find_figure(number).kept(kept)
     # A run that is given cut and whole is one run.
-    runs = [*{run.source or id(run): run for own in chosen.values() for run in own}.values()]
+    runs = list({run.path: run for run in kept_of(find_figure(number))[0]}.values())
     if not runs:
         return "no runs: drawn from the task alone"
-    studies = " ".join(chosen).replace("+", " ")
+    studies = " ".join(dict.fromkeys(run.path.parent.name for run in runs if run.path))
     hours = sum(run.seconds for run in runs) / 3600
     memory = max(float(run.provenance["peak_memory_mib"]) for run in runs)
     return (
