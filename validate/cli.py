@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
             # Figures only go to files; matplotlib cannot be imported under a backend that it does not know.
             os.environ["MPLBACKEND"] = "agg"
             prepare_streams()
+            os.umask(os.umask(0) | 0o002)  # No run folder is to be changed by everybody.
             warnings.showwarning = lambda message, *_, **__: say(f"anchorflow: warning: {message}")
         code = _run(words, begin)
         sys.stdout.flush()

@@ -73,7 +73,7 @@ class TrainingConfig(Section):
     final_learning_rate: float = tagged("sibling", 1e-5, ge=0)
     """Learning rate at the end of the cosine."""
     weight_decay: float = tagged("sibling", 0.01, ge=0)
-    """λ, which shrinks the weights."""
+    """λ; decoupled for AdamW, L2 for SGD, where it is 0 unless set."""
     clip_norm: float = tagged("paper", 1.0, ge=0)
     """Largest gradient norm; 0 switches clipping off."""
     frozen: Several[str] = tagged("chosen", ())

@@ -22,8 +22,6 @@ class AdamW(TrainingConfig):
 
     optimizer: Literal["adamw"] = tagged("paper", "adamw")
     """The update rule; each has settings of its own."""
-    weight_decay: float = tagged("sibling", 0.01, ge=0)
-    """λ; decoupled for AdamW, L2 for SGD, where it is 0 unless set."""
     beta1: float = tagged("sibling", 0.9, ge=0, lt=1)
     """Decay of AdamW's first moment."""
     beta2: float = tagged("sibling", 0.999, ge=0, lt=1)

@@ -8,13 +8,16 @@ On a CPU the same code runs step by step, which is how it is tested.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from sim.config.training import Step
 from sim.training.optimizer import by_member, clip_divisor
-from sim.training.steps import Steps
+
+if TYPE_CHECKING:
+    from sim.training.trainer import Trainer
 
 BLOCK = 20
 """Steps in a recorded block: enough to make its launch negligible, few enough for Ctrl-C to act soon."""
@@ -25,7 +28,7 @@ _WARM_UP = 3
 class DeviceLoop:
     """Takes the steps of a ``sim.Trainer`` on its device, where parameters, data and optimiser are."""
 
-    def __init__(self, trainer: Steps) -> None:
+    def __init__(self, trainer: Trainer) -> None:
         self.trainer, device = trainer, trainer.device
         n, own = len(trainer.members), next(iter(trainer.parameters.values()))
         self.position = torch.zeros(1, dtype=torch.int64, device=device)

@@ -1,19 +1,22 @@
 """The training engine: members that differ in γ, seed, learning rate and weight decay step together.
 
-``Trainer`` knows nothing of files or processes; one step is ``Steps.step``.
+``Trainer`` knows nothing of files or processes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from sim.config.run import MemberConfig
-from sim.data.base import Dataset
+from sim.config.run import MemberConfig, steps_in_epoch
+from sim.config.training import Step
+from sim.data.base import Batches, Dataset
 from sim.data.dataset import build_dataset
 from sim.errors import DamagedError
+from sim.fast import Found, Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -21,8 +24,9 @@ from sim.runs.records import Arrays, CheckpointState, check_arrays
 from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
-from sim.training.members import check_shared, check_size
-from sim.training.steps import Steps
+from sim.training.members import check_frozen, check_shared, check_size
+from sim.training.optimizer import Optimizer, by_member, clip_divisor
+from sim.training.schedule import learning_rate
 from theory.edge.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
@@ -31,7 +35,7 @@ _CHUNK = {"cpu": 2000, "cuda": 100_000}
 """Rows evaluated at a time: few enough that activations stay in a CPU's cache."""
 
 
-class Trainer(Steps):
+class Trainer:
     """Some members in training, one step at a time on a CPU, in recorded blocks on a GPU.
 
     Parameters
@@ -73,8 +77,23 @@ class Trainer(Steps):
             for part in ("tokens", "labels")
         )
         on_host = build(members, self.task.vocab_size)
-        super().__init__(members, {name: p.to(device) for name, p in on_host.items()}, tokens, labels)
-        self.device = torch.device(device)
+        self.members, self.device = list(members), torch.device(device)
+        self.parameters = parameters = {name: p.to(device) for name, p in on_host.items()}
+        self.training, self.model = members[0].training, members[0].model
+        check_frozen(self.training.frozen, parameters)
+        self.trained = [name for name in parameters if name not in self.training.frozen]
+        moving = {name: parameters[name] for name in self.trained}
+        self.optimizer = Optimizer(moving, [member.training for member in members])
+        self.n_train, size = labels.shape[1], self.training.batch_size
+        self.steps_per_epoch = steps_in_epoch(self.n_train, size)
+        self.batch = self.n_train if size == "full" else min(int(size), self.n_train)
+        """Sequences in a step; an epoch's last may hold fewer."""
+        self.batches = Batches(tokens, labels, self.batch)
+        self.position = 0
+        self.sum_learning_rate = [0.0] * len(members)
+        self.failures: dict[int, str] = {}
+        self.compiled: Gradients | None = None
+        self._torch_gradients = torch_gradients(self.model, self.trained)
         self.generators = {
             name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
         }
@@ -108,6 +127,43 @@ class Trainer(Steps):
             self.position = 0
             self.begin_epoch()
         return True
+
+    def step(self, tokens: Tensor, labels: Tensor) -> None:
+        """Take one step on sequences (M, B, L) and their labels (M, B)."""
+        losses, gradients, of_members = self.gradients(tokens, labels)
+        norms = of_members.tolist()
+        for m, (loss, norm) in enumerate(zip(losses.tolist(), norms, strict=True)):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                self.note_failure(m, self.optimizer.step, loss, norm)
+        rates, largest = self.rates(self.optimizer.step), self.training.clip_norm
+        number = torch.tensor(float(self.optimizer.step + 1))
+        for m, own in enumerate(by_member(gradients)):
+            if m not in self.failures:
+                divisor = clip_divisor(norms[m], largest)
+                clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
+                self.optimizer.update(m, own, Step(rates[m], number, clip, None))
+        self.optimizer.step += 1
+        self.note_rates(rates)
+
+    def gradients(self, tokens: Tensor, labels: Tensor) -> Found:
+        """Return each member's mean loss (M,), its gradients in what is trained, and their norm (M,)."""
+        whole = labels.shape[1] == self.batch
+        take = self.compiled if self.compiled is not None and whole else self._torch_gradients
+        return take(self.parameters, tokens, labels)
+
+    def rates(self, step: int) -> list[float]:
+        """Return each member's learning rate at a step."""
+        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
+
+    def note_rates(self, rates: Sequence[float]) -> None:
+        """Add the learning rates of a step to the sums of the members that took it."""
+        for m, rate in enumerate(rates):
+            self.sum_learning_rate[m] += 0.0 if m in self.failures else rate
+
+    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
+        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
+        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
+        self.failures.setdefault(member, reason)
 
     def begin_epoch(self) -> None:
         """Draw the epoch's order, and its noise if that is fresh; first remember the generators' states."""

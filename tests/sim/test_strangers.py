@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -188,3 +190,12 @@ def test_a_checkpoint_is_measured_before_it_is_read(which: str, tmp_path: Path) 
         opened.truncate(8 + size + 2**42)
     with pytest.raises(InputError, match=words):
         read_embedding(file)
+
+
+def test_nobody_else_may_write_where_a_command_does() -> None:
+    """Even where the user's own mask would let everybody."""
+    code = "import os; os.umask(0); from validate.cli import main; main(); print(f'{os.umask(0):03o}')"
+    said = subprocess.run(
+        [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines()[-1] == "002"
