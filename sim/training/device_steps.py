@@ -8,16 +8,13 @@ On a CPU the same code runs step by step, which is how it is tested.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sim.config.training import Step
 from sim.training.optimizer import by_member, clip_divisor
-
-if TYPE_CHECKING:
-    from sim.training.trainer import Trainer
 
 BLOCK = 20
 """Steps in a recorded block: enough to make its launch negligible, few enough for Ctrl-C to act soon."""
@@ -28,7 +25,7 @@ _WARM_UP = 3
 class DeviceLoop:
     """Takes the steps of a ``sim.Trainer`` on its device, where parameters, data and optimiser are."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: Any) -> None:  # A ``sim.Trainer``, which imports this module.
         self.trainer, device = trainer, trainer.device
         n, own = len(trainer.members), next(iter(trainer.parameters.values()))
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
