@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Run, RunFolder, train_together
+from sim import Run, RunFolder, Trainer, train_together
+from sim.errors import DamagedError
 from sim.runs.beginning import check_own_files
 from sim.runs.files import read_tensors, write_tensors
 from sim.runs.folder import PLAN, planned_runs, snapshot_name
@@ -199,3 +200,13 @@ def test_nobody_else_may_write_where_a_command_does() -> None:
         [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
     )
     assert said.stdout.splitlines()[-1] == "002"
+
+
+def test_a_checkpoint_with_moments_that_overflowed_is_a_runs_own() -> None:
+    """The step that they give is zero: it is no damage."""
+    trainer = Trainer([small_member()])
+    arrays, state = trainer.checkpoint(0)
+    arrays["second/W1"][:] = np.inf
+    trainer.check_fit(arrays, state)
+    with pytest.raises(DamagedError, match="W1"):
+        trainer.check_fit(arrays | {"W1": arrays["W1"][:1]}, state)
