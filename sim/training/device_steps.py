@@ -54,7 +54,7 @@ class DeviceLoop:
         position, start = trainer.position, trainer.optimizer.step
         self.position.fill_(position)
         self.step.fill_(float(start))
-        count = min(most, trainer.n_train // trainer.batch - position, BLOCK)
+        count: int = min(most, trainer.n_train // trainer.batch - position, BLOCK)
         if count > 0:
             self._play(count)
         else:
