@@ -165,9 +165,9 @@ _FROM_CONFIG = """from transformers import AutoConfig, {kind}
 model = {kind}(AutoConfig.from_pretrained({path!r}))"""
 
 
-_KINDS = {(True, True): "matrix", (True, False): "read-out-like", (False, True): "input-like"} | {
-    (False, False): "matrix"
-}
+_KINDS = {(True, True): "matrix", (True, False): "read-out-like"} | dict.fromkeys(
+    [(False, True), (False, False)], "input-like"
+)
 """The kind of a matrix whose fan-in and whose number of outputs grow with the width, or not."""
 
 

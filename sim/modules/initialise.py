@@ -93,9 +93,9 @@ def initialise_(
     r"""Draw every matrix of a module from N(0, d_in^-2γ), in place (Section 2.4).
 
     It recognises torch's Linear, Embedding, EmbeddingBag, convolutions (not transposed ones), recurrent
-    layers and MultiheadAttention, whose packed projections have the fan-in of one, and Hugging Face's Conv1D,
-    routers and fused experts. A tensor with several names is drawn once, as an embedding if one of them is an
-    embedding's. Each tensor has its own generator, named after it.
+    layers and MultiheadAttention, whose packed projections have the fan-in of one. Other modules are called,
+    to see over which axis they sum their matrices. A tensor with several names is drawn once, as an embedding
+    if one of them is an embedding's. Each tensor has its own generator, named after it.
 
     Parameters
     ----------

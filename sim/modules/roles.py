@@ -13,6 +13,7 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
 
 from sim.modules.norms import Norm, norm_of
+from sim.modules.products import summed_axes
 from theory import InputError
 from theory.edge.checked import as_integer
 
@@ -35,6 +36,8 @@ class Role:
     """For an embedding its width d_m; for a bias its matrix's fan-in; None if it is not known."""
     parts: int = 1
     """Matrices packed into it along its outputs: the queries, keys and values of attention."""
+    outputs: int = 0
+    """The axis of its outputs."""
     reads_out: bool = False
     """Whether an embedding is also another module's matrix; another embedding's does not count."""
     norm: Norm | None = None
@@ -52,7 +55,7 @@ class Role:
 
     def packed(self) -> tuple[Tensor, ...]:
         """Return the matrices that are packed into it; usually just the tensor itself."""
-        return self.tensor.detach().chunk(self.parts, dim=int(is_hugging_face_conv1d(self.owner)))
+        return self.tensor.detach().chunk(self.parts, dim=self.outputs)
 
 
 def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list[Role]:
@@ -136,27 +139,20 @@ def _role(
     parts = 3 if local == "in_proj_weight" else 1
     if names[0].endswith("c_attn.weight") and fan_in and tensor.numel() % fan_in**2 == 0:
         parts = tensor.numel() // fan_in**2  # Keys and values alone in cross-attention.
-    return Role(names, "unknown" if fan_in is None else "matrix", tensor, owner, fan_in, parts)
+    outputs = int(parts > 1 and summed_axes(owner).get(local) == 0)
+    return Role(names, "unknown" if fan_in is None else "matrix", tensor, owner, fan_in, parts, outputs)
 
 
 def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
-    if is_hugging_face_conv1d(owner):
-        return weight.shape[0]
     # torch stores a matrix transposed, as (out, in); attention packs three of them one after another.
-    router = "router" in type(owner).__name__.lower()
-    if (isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) or router) and weight.ndim == 2:
+    if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
-    # Experts stack their maps in one tensor, each either transposed or not.
-    width: int = getattr(owner, "hidden_dim", getattr(owner, "hidden_size", 0))
-    if "expert" in type(owner).__name__.lower() and weight.ndim == 3:
-        axes = [*weight.shape[1:]]
-        if width in axes:
-            axes.remove(width)
-            # The last map of an expert leads back to the width; all others start from it.
-            return axes[0] if "down" in local else width
-    return None
+    if weight.ndim < 2 or isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
+        return None
+    axis = summed_axes(owner).get(local)
+    return None if axis is None else weight.shape[axis]
 
 
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
@@ -166,12 +162,3 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
         if isinstance(weight := getattr(owner, name, None), nn.Parameter) and name != local:
             return _fan_in(name, weight, owner)
     return None
-
-
-def is_hugging_face_conv1d(module: nn.Module) -> bool:
-    """Return whether a module is GPT-2's linear map, with a weight of shape (in, out), by attribute names."""
-    weight = getattr(module, "weight", None)
-    if not isinstance(weight, nn.Parameter) or weight.ndim != 2:
-        return False
-    named = any(base.__name__ == "Conv1D" for base in type(module).__mro__)
-    return named and getattr(module, "nf", None) == weight.shape[1]

@@ -155,6 +155,40 @@ def test_maps_to_a_fixed_number_of_outputs_are_read_out_like(tmp_path: Path) -> 
     assert (convolution.kind, convolution.mup, convolution.mup_rate) == ("input-like", 0.5, 1)
 
 
+class Product(nn.Module):
+    """A map by what it does, with one matrix or one for each expert."""
+
+    def __init__(self, transposed: bool, *shape: int) -> None:
+        super().__init__()
+        self.w, self.transposed = nn.Parameter(torch.randn(shape)), transposed
+
+    def forward(self, x: Tensor) -> Tensor:
+        w = self.w.mT if self.transposed else self.w
+        return x @ w if w.ndim == 2 else (x.view(len(w), -1, w.shape[1]) @ w).flatten(0, 1)
+
+
+@pytest.mark.parametrize("shape", [(6, 8), (5, 6, 8)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_fan_in_is_the_axis_that_the_module_sums_over(transposed: bool, shape: tuple[int, ...]) -> None:
+    (tensor,) = sim.initialise_(Product(transposed, *shape), 0.8).tensors
+    assert tensor.fan_in == (8 if transposed else 6)
+    with pytest.raises(InputError, match="its fan-in is unknown"):
+        sim.initialise_(Product(transposed, 5, 5, *shape), 0.8)  # Stacked twice.
+
+
+def test_numbers_of_the_vision_model_are_doubled_too(tmp_path: Path) -> None:
+    """Of its patches the size stays; what it hands to the text has the text's width."""
+    small = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}
+    text = small | {"num_key_value_heads": 2, "head_dim": 16, "vocab_size": 300}
+    parts = {"text_config": text | {"model_type": "gemma"}, "projection_dim": 64}
+    parts["vision_config"] = small | {"hidden_size": 32, "patch_size": 4, "model_type": "siglip_vision_model"}
+    advice = advised(tmp_path, "paligemma", **parts)
+    patches = of(advice, "patch_embedding")
+    assert (patches.kind, patches.mup_rate) == ("input-like", 1)
+    assert of(advice, "multi_modal_projector").kind == "matrix"
+    assert of(advice, "vision_tower.encoder.layers.0.mlp.fc1").kind == "matrix"
+
+
 def test_the_read_out_is_the_map_that_makes_the_output(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Embedding(65, 8), nn.Linear(8, 65), nn.Tanh(), nn.Linear(65, 30))
     assert [scale.kind for scale in sim.advise(model).scales] == ["embedding", "matrix", "read-out"]
