@@ -8,7 +8,7 @@ from typing import Any
 
 
 def modular_addition() -> dict[str, Any]:
-    """Return (a + b) mod 97, three tenths of the pairs held out: the split on which grokking was seen.
+    """Return (a + b) mod 97, three tenths of the pairs held out.
 
     Power et al., Grokking: Generalization beyond overfitting on small algorithmic datasets (2022).
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,8 +59,6 @@ class Corpus:
     """Where each document ends, shape (n_documents,)."""
     words: tuple[str, ...]
     """The token of each number, made ``printable``."""
-    warnings: tuple[str, ...] = ()
-    """Why the tokens may not be what was meant."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", tuple(map(printable, self.words)))
@@ -119,7 +118,7 @@ class Corpus:
             words = (*words, OTHER)
         new = np.full(self.vocab_size, len(kept), np.int32)
         new[kept] = np.arange(len(kept), dtype=np.int32)
-        return Corpus(new[self.tokens], self.ends, words, self.warnings)
+        return Corpus(new[self.tokens], self.ends, words)
 
     @checked
     def cut(self, length: Size) -> Corpus:
@@ -151,6 +150,11 @@ def build_corpus(
         Keep this many of the most frequent tokens; the others become ``<other>``.
     context : int, optional
         Cut documents into pieces of at most this many tokens.
+
+    Warns
+    -----
+    UserWarning
+        If special tokens dominate, or words are whole clauses because a script has no spaces.
     """
     texts = _texts(documents)
     own = tokenizer is None or str(tokenizer) == CHARACTERS
@@ -247,23 +251,29 @@ def _counted(texts: Iterable[str], characters: bool) -> Corpus:
             yield list(text) if characters else WORD.findall(text.lower())
 
     tokens, ends = _joined([number.setdefault(word, len(number)) for word in words] for words in divided())
-    corpus, warnings = Corpus(tokens, ends, tuple(number)), list[str]()
+    corpus = Corpus(tokens, ends, tuple(number))
     pieces = sum(n * (len(m) if characters else len(WORD.findall(m))) for m, n in markers.items())
     if pieces > _DOMINATES * len(tokens):
         marker, n = markers.most_common(1)[0]
-        warnings.append(
-            f"{pieces / len(tokens):.0%} of all tokens are parts of markers, such as {marker!r}, which "
-            f"occurs {n} times; if documents end there, name it as the separator (--separator)"
-        )
+        share = pieces / len(tokens)
+        _warn(f"{share:.0%} of all tokens are parts of markers, such as {marker!r}, which occurs {n} times")
     often = corpus.counts.tolist()
     letters = sum(n * sum(map(str.isalpha, word)) for word, n in zip(number, often, strict=True))
     unspaced = sum(n * len(_UNSPACED.findall(word)) for word, n in zip(number, often, strict=True))
     if unspaced > _MOST_UNSPACED * letters and not characters:
-        warnings.append(
+        _warn(
             f"{unspaced / letters:.0%} of the letters belong to scripts without spaces, so that a token is a "
-            "whole clause; name the model's tokenizer, or --tokenizer characters"
+            "whole clause",
+            "name the model's tokenizer, or --tokenizer characters",
         )
-    return replace(corpus, warnings=tuple(warnings))
+    return corpus
+
+
+def _warn(
+    problem: str, remedy: str = "if documents end there, name it as the separator (--separator)"
+) -> None:
+    """Say why the tokens may not be what was meant, to the caller of ``build_corpus``."""
+    warnings.warn(f"{problem}; {remedy}", stacklevel=5)
 
 
 def _vocabulary_of(file: PathLike) -> tuple[Any, tuple[str, ...]]:
@@ -304,12 +314,10 @@ def _encoded(texts: Iterator[str], file: PathLike) -> Corpus:
     corpus = Corpus(*_joined(encoded()), words)
     special = [number for number, added in tokenizer.get_added_tokens_decoder().items() if added.special]
     share = corpus.counts[special].sum() / max(len(corpus.tokens), 1)
-    if share <= _DOMINATES:
-        return corpus
-    most = words[max(special, key=lambda number: corpus.counts[number])]
-    problem = f"{share:.0%} of all tokens are special ones, most of them {most!r}"
-    remedy = "if documents end there, name it as the separator (--separator)"
-    return replace(corpus, warnings=(f"{problem}; {remedy}",))
+    if share > _DOMINATES:
+        most = words[max(special, key=lambda number: corpus.counts[number])]
+        _warn(f"{share:.0%} of all tokens are special ones, most of them {most!r}")
+    return corpus
 
 
 def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[np.int64]]:

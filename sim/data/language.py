@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -57,7 +58,8 @@ def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:
     """Return the sequences drawn with a seed."""
-    whole, lengths = _read(task.corpora, task.tokenizer)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # Given when the task was made.
+        whole, lengths = _read(task.corpora, task.tokenizer)
     whole = _in_vocabulary(whole, task.vocab_size, task.whole_vocabulary)
     rng, documents = numpy_stream(seed, "data/draw"), iter(whole)
     drawn = [

@@ -22,7 +22,7 @@ from sim import (
     train_members,
     train_together,
 )
-from sim.data.language import END, TextDataset, digest_of
+from sim.data.language import END, TextDataset, build_text_dataset, digest_of
 from sim.training.launch import pending_runs
 from tests.run_folder import every_file
 from tests.sim.conftest import stopped_after
@@ -286,3 +286,11 @@ def test_the_usual_separator_leaves_a_configuration_as_older_runs_have_it() -> N
     assert "separator" not in usual.model_dump(mode="json")
     for source in (usual, other):
         assert CorpusSource(**source.model_dump(mode="json")) == source
+
+
+def test_special_tokens_that_dominate_are_warned_of_once(tmp_path: Path) -> None:
+    """When the task is made, and not again when its sequences are drawn."""
+    (tmp_path / "a.txt").write_text("\n\n".join(["[SEP] one two"] * 50))
+    with pytest.warns(UserWarning, match="60% of all tokens are parts of markers"):
+        task = make_language_task([CorpusSource(name="a", files=(str(tmp_path / "a.txt"),))], length=4)
+    assert build_text_dataset(task, 0).tokens.shape == (50, 4)

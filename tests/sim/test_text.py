@@ -81,15 +81,14 @@ def test_a_marker_ends_a_document_whatever_holds_the_text(tmp_path: Path) -> Non
 
 def test_a_warning_says_where_markers_or_clauses_are_counted_as_words() -> None:
     marked = ["<|user|> hi there <|bot|> good day to you"] * 3
-    (warning,) = build_corpus(marked).warnings
-    assert warning.startswith(
-        "62% of all tokens are parts of markers, such as '<|user|>', which occurs 3 times"
-    )
-    (warning,) = build_corpus(["我喜欢猫，你喜欢狗。 The end"]).warnings
-    assert re.match(r"57% of the letters belong to scripts without spaces", warning)
-    assert build_corpus(["我喜欢猫"], tokenizer="characters").warnings == ()
-    assert build_corpus(["a plain text about <b>cats</b> | dogs"] * 9, vocabulary=3, context=2).warnings == ()
-    assert build_corpus(marked, vocabulary=3, context=2).warnings == build_corpus(marked).warnings
+    told = r"62% of all tokens are parts of markers, such as '<\|user\|>', which occurs 3 times; if"
+    with pytest.warns(UserWarning, match=told) as warned:
+        build_corpus(marked, vocabulary=3, context=2)
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="57% of the letters belong to scripts without spaces"):
+        build_corpus(["我喜欢猫，你喜欢狗。 The end"])
+    build_corpus(["我喜欢猫"], tokenizer="characters")  # A warning would be an error.
+    build_corpus(["a plain text about <b>cats</b> | dogs"] * 9, vocabulary=3, context=2)
 
 
 def test_special_tokens_of_a_tokenizer_that_dominate_are_named(tmp_path: Path) -> None:
@@ -98,9 +97,9 @@ def test_special_tokens_of_a_tokenizer_that_dominate_are_named(tmp_path: Path) -
     tokenizer = library.Tokenizer.from_file(str(file))
     tokenizer.add_special_tokens(["<pad>"])
     tokenizer.save(str(file))
-    assert build_corpus(["a a a"], tokenizer=file).warnings == ()
-    (warning,) = build_corpus(["a <pad> <pad> a <pad>"], tokenizer=file).warnings
-    assert warning.startswith("60% of all tokens are special ones, most of them '<pad>'")
+    build_corpus(["a a a"], tokenizer=file)
+    with pytest.warns(UserWarning, match="60% of all tokens are special ones, most of them '<pad>'"):
+        build_corpus(["a <pad> <pad> a <pad>"], tokenizer=file)
 
 
 def test_every_character_is_a_token(tmp_path: Path) -> None:

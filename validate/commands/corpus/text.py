@@ -35,7 +35,7 @@ class TextOptions(CommandOptions):
     """The kind of number in .bin files of tokens, such as uint16."""
 
     def corpus(self, **how: Any) -> sim.Corpus:
-        """Return the files' corpus, and say what is odd about its tokens."""
+        """Return the files' corpus."""
         arrays = [file.suffix.lower() in (".npy", ".bin") for file in self.files]
         if any(arrays) and not all(arrays):
             raise InputError("files", [str(f) for f in self.files], "texts and token arrays", "give one kind")
@@ -45,10 +45,7 @@ class TextOptions(CommandOptions):
             corpus = read_token_arrays(self.files, **settings)
             corpus = corpus if kept is None else corpus.trimmed(kept)
             return corpus if context is None else corpus.cut(context)
-        corpus = sim.build_corpus(self.texts(), tokenizer=self.tokenizer, **how)
-        for warning in corpus.warnings:
-            say(f"warning: {warning}")
-        return corpus
+        return sim.build_corpus(self.texts(), tokenizer=self.tokenizer, **how)
 
     def texts(self) -> Iterator[str]:
         """Yield the documents of the files, one after the other, and show the progress of reading."""
