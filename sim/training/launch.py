@@ -120,7 +120,7 @@ def train_members(
     total = sum(epochs_left(*run) if how.resume else run[0].training.epochs for run in left)
     shown = nullcontext(report) if report else default_report.get()(total)
     # Two processes that are given the same runs would each get some of them.
-    alone = only_writer(min(whole), kind="command") if whole and not how.shared else nullcontext()
+    alone = only_writer(min(whole), kind="command") if left and not how.shared else nullcontext()
     with alone, shown as report, _signals_noted() as signals:
 
         def stops() -> bool:

@@ -303,6 +303,14 @@ def test_of_two_commands_with_the_same_runs_one_does_nothing(tmp_path: Path) -> 
     assert len(train(config, tmp_path, resume=True)) == 2
 
 
+def test_where_nothing_is_left_to_train_nothing_is_locked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Complete runs may lie where nobody may write."""
+    monkeypatch.setattr("sim.training.launch.only_writer", None)
+    assert train(small(), folder.parent, resume=True)[0].path == folder
+
+
 @pytest.mark.parametrize("code", ["ENOLCK", "ENOSYS", "EOPNOTSUPP", "EINTR", "EACCES"])
 def test_a_file_system_without_locks_is_named(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
