@@ -6,10 +6,10 @@ The theory: to leading order an embedding grows along P^s − u, the label distr
 the uniform one (eq. 5, 7, 8). Memory anchors share one distribution, so their cosines are predicted near 1.
 Those of reasoning anchors are shifted copies, so their cosines are predicted to fall with distance.
 
-A shows what training did, B the distributions, C the cosines that follow from P^s − u, from P^s − P̄ (the
-drive once the marginal distribution P̄ is fitted), from the run's own label counts, and from the late
-direction of the frozen flow with the run's own initial weights. Neither distributions nor counts know
-anything of training.
+A shows what training did, B the distributions, C the cosines that follow from P^s − u, which knows their
+order; from a narrow network that was trained beforehand up to the same training accuracy, which knows their
+size too (:doc:`/theory/adaptive`); from P^s − P̄ (the drive once the marginal distribution P̄ is fitted); and
+from the late direction of the frozen flow with the run's own initial weights.
 
 What the ledger says of it, over all settings and not of these runs alone:
 

@@ -9,7 +9,7 @@ The paper finds the reasoning anchors aligned with it, and the memory anchors ne
 
 D holds Theorem 2's prediction twice: with u as what the model puts out while W_V grows, as in the paper,
 and with the marginal label distribution P̄, which is what a model fits first. Whether these runs agree is
-said in the caption, computed from them.
+said above A and C, computed from them. Seeds that learn the sums in one of two ways are drawn apart.
 
 What the ledger says of it, over all settings and not of these runs alone:
 

@@ -4,7 +4,7 @@ Figure 11: the Transformer's embedding at large weights
 
 The same for the Transformer, with the principal components of its embedding. The rank correlation above
 each map says how far a component puts the keys in numerical order; it is the larger of two components' and
-so above zero by chance as well.
+so above zero by chance as well. A seed that goes on is shown at the paper's epoch 900 too.
 
 What the ledger says of it, over all settings and not of these runs alone:
 

@@ -3,9 +3,10 @@ Figure 13: singular values over γ
 =================================
 
 The paper: the smaller the initial weights, the lower the rank of every matrix. A has the singular values
-over the largest, a row for each layer; B and C have the effective rank exp(−Σ p ln p), p = σ/Σσ (Roy and
-Vetterli 2007), which is r for r equal singular values. Whether it falls, and how far, differs between
-matrices. The theory's reason for low rank: along C, the token-label matrix, the ranks are learned one by one.
+over the largest, a panel for each kind of matrix; B and C have the effective rank exp(−Σ p ln p), p = σ/Σσ
+(Roy and Vetterli 2007), which is r for r equal singular values. Whether it falls, and how far, differs
+between matrices. The theory's reason for low rank: along C, the token-label matrix, the ranks are learned one
+by one.
 
 What the ledger says of it, over all settings and not of these runs alone:
 

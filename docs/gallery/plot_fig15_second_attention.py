@@ -7,7 +7,8 @@ logits rise up to the key, stay over the anchors and fall sharply after them, a 
 lies on key and anchors (inside the frames; Def. 3, Lemma 5). With all token embeddings set to zero, it
 finds a rising line, from positions alone.
 
-Each seed is drawn thin: a mean of logits hides that seeds may find different ways.
+Each seed is drawn thin, and those that learn the sums in one of two ways have rows of their own
+(:doc:`/results/two_ways`).
 
 What the ledger says of it, over all settings and not of these runs alone:
 

@@ -25,8 +25,8 @@ from validate.judge.stats import Estimate
 from validate.observe import Observations
 from validate.observe.groups import Setting, early_text
 from validate.observe.times import early_epoch
+from validate.plain import Result
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
-from validate.report.document import NotDrawn
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
@@ -35,6 +35,14 @@ KINDS = dict(zip(PAIRS, (MEMORY, REASONING, Look(PALETTE[2], "o")), strict=True)
 """The look of each kind of pair of anchors."""
 Point = tuple[str, str, str, int, Estimate]
 """A point of a curve: the group of anchors, the setting, the line, the epoch and the error."""
+
+
+class NotDrawn(Result):
+    """A figure of the paper that the runs cannot fill, and why."""
+
+    number: int
+    title: str
+    reason: str
 
 
 def paper_figures(observations: Sequence[Observations]) -> tuple[list[Sheet], list[NotDrawn]]:

@@ -1,4 +1,7 @@
-"""One report for some runs: claims, figures, error budget, tables and provenance, as HTML and JSON."""
+"""One report for some runs: claims, figures, error budget, tables and provenance, as HTML and JSON.
+
+``ReportDocument.model_json_schema(mode="serialization")`` describes the JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
@@ -23,9 +28,10 @@ from validate.judge.measures.agreement import MEASURES
 from validate.judge.result import Finding
 from validate.observe import Observations
 from validate.observe.groups import Setting
+from validate.plain import Result
 from validate.predict.predictors import equations
-from validate.report.document import ErrorBudget, NotDrawn, ReportDocument
 from validate.report.figures import (
+    NotDrawn,
     draw_cosines,
     draw_errors,
     draw_flows,
@@ -39,6 +45,40 @@ from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures/report",)
 """What ``Report.write`` writes into a folder."""
+
+
+Line = dict[str, Any]
+
+
+class ErrorBudget(Result):
+    """What each idealisation of the theory costs, and what is left out."""
+
+    distances: tuple[RungDistance, ...]
+    left_out: str
+
+
+class ReportDocument(Result):
+    """What ``report.json`` and ``anchorflow compare --json`` hold.
+
+    ``stands_for`` are given runs that stand for a study, with their differences from those that thresholds
+    were fixed for; ``aligned`` are the lines at equal training accuracy, by setting.
+    """
+
+    format: Literal["anchorflow/report/6"] = Field(default="anchorflow/report/6", alias="schema")
+    title: str
+    made: Line
+    answers: tuple[Answer, ...]
+    verdicts: tuple[Finding, ...]
+    claims: tuple[Finding, ...]
+    stands_for: tuple[Line, ...]
+    comparison: tuple[Row, ...]
+    aligned: dict[str, tuple[Aligned, ...]]
+    error_budget: ErrorBudget
+    settings: tuple[Line, ...]
+    runs: tuple[Line, ...] = Field(min_length=1)
+    equations: tuple[Line, ...]
+    figures: tuple[Line, ...]
+    figures_not_drawn: tuple[NotDrawn, ...]
 
 
 @dataclass
