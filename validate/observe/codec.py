@@ -33,6 +33,7 @@ PACKED = (
 """Arrays that are kept as 16-bit integers; a name with a slash stands for all that begin with it."""
 STEPS = 32767
 _SCALE, _METRICS = "|scale", "metrics/"
+_NUMBERS, _SCORES = ("epoch", "step", "sum_learning_rate"), ("loss", "accuracy")
 SYMMETRIC = "|symmetric"
 """The ending of the scale of symmetric matrices."""
 
@@ -97,34 +98,25 @@ def _sizes(gram: FloatArray, norms: FloatArray) -> FloatArray:
 
 def pack_metrics(metrics: Sequence[Mapping[str, Any]]) -> Stored:
     """Return the lines of a run's metrics as one column for each key, in full precision."""
-    lines = [_flat(line) for line in metrics]
+    columns = {key: [line[key] for line in metrics] for key in _NUMBERS}
+    columns |= {
+        f"{kind}/{part}": [line[kind][part] for line in metrics]
+        for kind in _SCORES
+        for part in metrics[0][kind]
+    }
     return {
-        _METRICS + key: np.array([math.nan if line[key] is None else line[key] for line in lines])
-        for key in lines[0]
+        _METRICS + key: np.array([math.nan if v is None else v for v in own]) for key, own in columns.items()
     }
 
 
 def unpack_metrics(stored: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, Any]]:
     """Return the lines of a run's metrics, from a kept file's columns; raise ValueError if they are none."""
-    names = sorted(name for name in stored if name.startswith(_METRICS))
-    if any(stored[name].ndim != 1 for name in names):
-        raise ValueError("has metrics that are not columns")
-    columns = {name.removeprefix(_METRICS): stored[name].tolist() for name in names}
     lines: list[dict[str, Any]] = []
-    for values in zip(*columns.values(), strict=True):
-        line: dict[str, Any] = {}
-        for key, value in zip(columns, values, strict=True):
-            section, inside, part = key.partition("/")
+    for name in sorted(name for name in stored if name.startswith(_METRICS)):
+        section, inside, part = name.removeprefix(_METRICS).partition("/")
+        values = np.atleast_1d(stored[name]).tolist()
+        lines = lines or [{} for _ in values]
+        for line, value in zip(lines, values, strict=True):
             place = line.setdefault(section, {}) if inside else line
-            place[part or section] = None if math.isnan(value) else value
-        lines.append(line)
+            place[part or section] = value if value == value else None
     return lines
-
-
-def _flat(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {"loss": {"mem": 1.0}} as {"loss/mem": 1.0}."""
-    flat: dict[str, Any] = {}
-    for key, value in line.items():
-        inner = value if isinstance(value, Mapping) else {}
-        flat |= {f"{key}/{part}": number for part, number in inner.items()} or {key: value}
-    return flat

@@ -108,9 +108,10 @@ def test_half_of_a_symmetric_matrix_is_kept(shape):
 
 def test_metrics_come_back_line_by_line():
     """A loss that was not finite is None; epochs may be fractional; a data set's name may hold a slash."""
+    accuracy = {"accuracy": {"mem": 0.5, "a/b": 0.25}}
     lines = [
-        {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": {"mem": 5.3, "a/b": 1.0}},
-        {"epoch": 0.25, "step": 50, "sum_learning_rate": 0.1, "loss": {"mem": None, "a/b": 0.1}},
+        {"epoch": 0, "step": 0, "sum_learning_rate": 0.0, "loss": {"mem": 5.3, "a/b": 1.0}} | accuracy,
+        {"epoch": 0.25, "step": 50, "sum_learning_rate": 0.1, "loss": {"mem": None, "a/b": 0.1}} | accuracy,
     ]
     back = unpack_metrics(pack_metrics(lines))
     assert back == lines
