@@ -83,10 +83,8 @@ if TYPE_CHECKING:
     from theory.labels.matrices import token_label_matrix as token_label_matrix
     from theory.labels.matrices import token_ratios as token_ratios
     from theory.labels.sampled import LabelMoments as LabelMoments
-    from theory.labels.sampled import SampledDistribution as SampledDistribution
     from theory.labels.sampled import SampledLabels as SampledLabels
     from theory.labels.sampled import SampledValue as SampledValue
-    from theory.labels.sampled import sample_label_distribution as sample_label_distribution
     from theory.labels.sampled import sample_labels as sample_labels
     from theory.shapes.cosines import PrincipalComponents as PrincipalComponents
     from theory.shapes.cosines import cosine_matrix as cosine_matrix
@@ -137,7 +135,6 @@ if TYPE_CHECKING:
     from theory.transformer.construction import build_construction as build_construction
     from theory.transformer.drives import last_position_distribution as last_position_distribution
     from theory.transformer.drives import last_position_matrix as last_position_matrix
-    from theory.transformer.drives import last_position_ratio as last_position_ratio
     from theory.transformer.drives import last_position_share as last_position_share
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
     from theory.transformer.drives import transformer_drive as transformer_drive

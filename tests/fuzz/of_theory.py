@@ -43,7 +43,7 @@ RESULTS = frozenset(
         ),
         *("LabelMoments", "LearningCurves", "NormalDistance", "OneModeAnswers", "OutsideValidityWarning"),
         *("Population", "PredictedEmbedding", "PrincipalComponents", "PrintedConditions"),
-        *("SampledDistribution", "SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
+        *("SampledLabels", "SampledValue", "SolverStatistics", "Staircase", "Sum"),
         *("TheoremTwo", "TooManyEntriesError", "Trajectory", "ValueGrowth", "Window", "derivations_page"),
     ]
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 import theory
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
+from theory.labels.sampled import drawn_shares
 
 RULES = {
     "sum": Sum(),
@@ -67,14 +68,13 @@ def of_rules() -> Iterator[tuple[str, Any]]:
         yield f"{name}: TOML", task.to_toml()
         yield f"{name}: labels", theory.labels_of(task, population, tables)
         for held_out in (False, True):
-            rng, own = np.random.default_rng(2), {"n_samples": 500, "held_out": held_out}
-            drawn = theory.sample_label_distribution(task, 3, rng, **own)
-            yield f"{name}: drawn, held_out={held_out}", [drawn.shares, drawn.standard_error]
+            rng = np.random.default_rng(2)
+            yield f"{name}: drawn, held_out={held_out}", drawn_shares(task, 3, rng, 500, held_out=held_out)
 
 
 def of_statistics() -> Iterator[tuple[str, Any]]:
     tables = ("expected_token_label_matrix", "expected_cooccurrence", "marginal_distribution", "token_ratios")
-    last = ("last_position_ratio", "last_position_distribution")
+    last = ("last_position_share", "last_position_distribution")
     for (name, task), held_out in product(TASKS.items(), (False, True)):
         tokens = [*task.anchors, *task.keys]
         table = theory.label_distribution(task, tokens, held_out=held_out)
@@ -93,9 +93,8 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
 def of_samples() -> Iterator[tuple[str, Any]]:
     rng = np.random.default_rng(3)
     large = Task(keys=range(300, 600), n_anchors=3, length=9, vocab_size=900, mappings=LARGE)
-    for token, role in ((4, "any"), (61, "anchor"), (320, "key"), (320, "noise"), (320, "any")):
-        drawn = theory.sample_label_distribution(large, token, rng, n_samples=3000, role=role, held_out=True)
-        yield f"large: {token} as {role}", [drawn.shares, drawn.standard_error]
+    for token in (4, 61, 320):
+        yield f"large: {token}", drawn_shares(large, token, rng, 3000, held_out=True)
     sampled = theory.sample_labels(large, [1, 4, 61, 330], rng, n_samples=2000, held_out=True)
     found = sampled.estimate(lambda moments: moments.centred())
     yield "large: inner products", [found.value, found.standard_error]

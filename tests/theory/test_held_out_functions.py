@@ -21,6 +21,7 @@ from tests.theory.any_rule import Enumerated, combinations
 from tests.theory.flow_reference import Example
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
 from theory.labels.finite_sample import finite_sample_cosines
+from theory.labels.sampled import drawn_shares
 
 ROUNDING = 1e-13
 ROLES = ("any", "anchor", "key", "noise")
@@ -71,18 +72,18 @@ def ratios(task: Task, brute: Enumerated, held_out: bool) -> None:
 
 
 def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
-    rng = np.random.default_rng(0)
-    for token, role in ((1, "any"), (5, "anchor"), (task.keys[0], "key"), (task.keys[-1], "any")):
-        if brute.ratio(role)[token] > 1e-12:
-            options = {"n_samples": 400, "role": role, "held_out": held_out}
-            found = theory.sample_label_distribution(task, token, rng, **options)
+    rng, n = np.random.default_rng(0), 400
+    for token in (1, 5, task.keys[0], task.keys[-1]):
+        if brute.ratio()[token] > 1e-12:
+            found, exact = drawn_shares(task, token, rng, n, held_out=held_out), brute.table()[token]
+            smoothed = (n * found + 0.5) / (n + 1)
             # 5.5 standard errors of each of 64 shares: a false alarm in some ten thousand tasks.
-            scores = (found.shares - brute.table(role)[token]) / found.standard_error
-            assert np.abs(scores).max() < 5.5
-            assert found.shares[brute.table(role)[token] < 1e-12].max(initial=0) == 0
+            assert np.abs((found - exact) / np.sqrt(smoothed * (1 - smoothed) / n)).max() < 5.5
+            assert found[exact < 1e-12].max(initial=0) == 0
 
 
 def several_labels(task: Task, brute: Enumerated, held_out: bool) -> None:
+    drawn_distribution(task, brute, held_out)
     found = theory.sample_labels(task, [1, 5, 6], np.random.default_rng(0), n_samples=40, held_out=held_out)
     close(found.moments.shares, brute.table()[[1, 5, 6]])
     close(found.moments.inner, brute.table()[[1, 5, 6]] @ brute.table()[[1, 5, 6]].T)
@@ -151,12 +152,10 @@ CHECKS: dict[str, Check] = {
     "marginal_distribution": table(theory.marginal_distribution, lambda b: b.marginal),
     "expected_token_label_matrix": table(theory.expected_token_label_matrix, lambda b: b.matrix()),
     "expected_cooccurrence": table(theory.expected_cooccurrence, lambda b: b.cooccurrence),
-    "last_position_ratio": per_token(theory.last_position_ratio, lambda b: b.ratio("last")),
     "last_position_distribution": per_token(theory.last_position_distribution, lambda b: b.table("last")),
     "last_position_matrix": table(theory.last_position_matrix, lambda b: b.matrix("last")),
     "last_position_share": last_shares,
     "predict_value_growth": value_growth,
-    "sample_label_distribution": drawn_distribution,
     "sample_labels": several_labels,
     "finite_sample_cosine": cosines,
 }
@@ -226,7 +225,7 @@ def test_a_mapping_of_a_share_below_any_float_has_label_distributions(rule: Any)
     task = Task(keys=range(20, 25), n_anchors=330, length=331, vocab_size=3700, mappings=rules)
     start = 20 + 330 * isinstance(rule, Sum)
     wanted = np.where((np.arange(3700) >= start) & (np.arange(3700) < start + 5), 0.2, 0)
-    drawn = theory.sample_label_distribution(task, 1, np.random.default_rng(0), n_samples=40).shares
+    drawn = drawn_shares(task, 1, np.random.default_rng(0), 40, held_out=False)
     assert not drawn[wanted == 0].any()
     for found in (theory.label_distribution(task, 1), theory.last_position_distribution(task, 1)):
         np.testing.assert_allclose(found, wanted, rtol=1e-15, atol=0)

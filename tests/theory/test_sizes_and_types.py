@@ -46,10 +46,6 @@ LONG = Task(keys=[5, 6], memory_anchors=[1], n_anchors=1, length=101, vocab_size
 ENTRIES = {"n_anchors": 2, "length": 3, "vocab_size": 40, "keys": range(20, 24)}
 
 
-def drawn(n):
-    return theory.sample_label_distribution(TASK, 1, np.random.default_rng(0), n_samples=n)
-
-
 def distribution(rule):
     return theory.label_distribution(Task(mappings=[Mapping([1, 2, 3], rule)], **ENTRIES), 1)
 
@@ -58,7 +54,6 @@ COUNTS = theory.corpus_counts([[0, 1]], 4)
 LIMITS = [
     # Keys, two places for a noise token and the window, and all combinations.
     ("task.population._MAX_SEQUENCES", 4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
-    ("labels.sampled._MAX_DRAWN", 30, lambda: drawn(10)),
     (
         "labels.counts._MAX_ENTRIES",
         2 * 7,

@@ -82,7 +82,7 @@ def label_distribution(
     ------
     InputError
         If the token lies outside the vocabulary, or a rule without a closed form has more than ten million
-        pairs of key and combination: ``sample_label_distribution`` goes further.
+        pairs of key and combination: ``sample_labels`` goes further.
     """
     tokens = check_tokens("token", token, task.vocab_size).tolist()
     needed = 8 * len(tokens) * task.vocab_size

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
-from theory.edge.checked import Between, Size, check_tokens, checked
+from theory.edge.checked import Between, check_tokens, checked
 from theory.edge.errors import InputError, TooManyEntriesError, check_memory
 from theory.labels.distribution import Role, label_distribution, token_ratio
 from theory.task.domain import Domain, Selection
@@ -26,67 +26,19 @@ from theory.task.task import Task
 _MAX_DRAWN = 50_000_000
 
 
-@dataclass(frozen=True)
-class SampledDistribution:
-    r"""An estimate of P^s. It is not P^s: every entry has an error.
-
-    Attributes
-    ----------
-    shares : ndarray of float64, shape (vocab_size,)
-        The share of each label among the drawn sequences; the shares sum to 1.
-    standard_error : ndarray of float64, shape (vocab_size,)
-        Of each share p, :math:`\sqrt{p(1-p)/n}` with half a sequence added to either side, so that a label
-        that was never drawn has an error too.
-    n_samples : int
-        The number of sequences drawn.
-    """
-
-    shares: Float64[FloatArray, " d"]
-    standard_error: Float64[FloatArray, " d"]
-    n_samples: int
-
-
-@checked
-def sample_label_distribution(
-    task: Task,
-    token: int,
-    rng: np.random.Generator,
-    *,
-    n_samples: Size = 100_000,
-    role: Role = "any",
-    held_out: bool = False,
-) -> SampledDistribution:
-    r"""Estimate P^s from independent draws, each of a sequence in proportion to how often it holds s.
-
-    Its cost does not depend on the number of keys and combinations. ``label_distribution`` is exact and
-    the better choice wherever it does not refuse.
-
-    Parameters
-    ----------
-    task, token, role, held_out
-        As in ``label_distribution``.
-    rng : numpy.random.Generator
-        Draws the sequences.
-    n_samples : int, optional
-        How many; the standard error falls as one over its square root.
-
-    Raises
-    ------
-    InputError
-        If the token lies outside the vocabulary or never occurs in this role, or the draw is too large.
-    """
-    drawn = _Draw(task, rng, held_out)
-    _check_drawn(task, n_samples)
-    roles: tuple[Role, ...] = ("anchor", "key", "noise") if role == "any" else (role,)
-    ratios = [token_ratio(task, token, role=r, held_out=held_out, exact=True) for r in roles]
+def drawn_shares(
+    task: Task, token: int, rng: np.random.Generator, n_samples: int, *, held_out: bool
+) -> FloatArray:
+    """Return each label's share among drawn sequences, each in proportion to how often it holds ``token``."""
+    drawn, roles = _Draw(task, rng, held_out), get_args(Role)[1:]
+    ratios = [token_ratio(task, token, role=role, held_out=held_out, exact=True) for role in roles]
     if not any(ratios):
-        raise InputError("token", token, f"never occurs in the role {role!r}", "choose a token that does")
+        raise InputError("token", token, "never occurs", "choose a token that does")
     counts = np.zeros(task.vocab_size, np.int64)
     shares = [float(ratio / sum(ratios)) for ratio in ratios]
-    for each, n in zip(roles, rng.multinomial(n_samples, shares), strict=True):
-        counts += np.bincount(drawn.labels(token, each, int(n)), minlength=task.vocab_size)
-    smoothed = (counts + 0.5) / (n_samples + 1)
-    return SampledDistribution(counts / n_samples, np.sqrt(smoothed * (1 - smoothed) / n_samples), n_samples)
+    for role, n in zip(roles, rng.multinomial(n_samples, shares), strict=True):
+        counts += np.bincount(drawn.labels(token, role, int(n)), minlength=task.vocab_size)
+    return np.asarray(counts / n_samples)
 
 
 def _check_drawn(task: Task, n_samples: int, n_blocks: int = 1) -> None:
@@ -280,6 +232,6 @@ def _fill(rows: FloatArray, task: Task, token: int, rng: Any, n_samples: int, he
         _check_drawn(task, n_samples, N_BLOCKS)
         in_block = -(-n_samples // N_BLOCKS)
         for row in rows:
-            row[:] = sample_label_distribution(task, token, rng, n_samples=in_block, held_out=held_out).shares
+            row[:] = drawn_shares(task, token, rng, in_block, held_out=held_out)
         return in_block * N_BLOCKS
     return 0

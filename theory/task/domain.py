@@ -144,7 +144,7 @@ class Domain:
             given = f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}"
             needed, limit = magnitude(self.n_entries), magnitude(MAX_ENTRIES)
             problem = f"a rule without a closed form needs {needed} evaluations, and the limit is {limit}"
-            remedy = "use sample_label_distribution, or fewer keys or anchors"
+            remedy = "use sample_labels, or fewer keys or anchors"
             raise TooManyEntriesError("task", given, problem, remedy)
 
     def check_labels(self, low: int, high: int) -> None:

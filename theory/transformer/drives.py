@@ -25,29 +25,12 @@ from theory.task.domain import Selection
 from theory.task.task import Task
 
 
-@checked
-def last_position_ratio(task: Task, token: int, *, held_out: bool = False) -> float:
+def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
     """Return r_s ρ_s, the probability that the last token of a sequence is ``token``.
 
-    Parameters
-    ----------
-    task : Task
-        The task; the key's position is uniform on 1..L−q.
-    token : int
-        s, any token of the vocabulary.
-    held_out : bool, optional
-        True: of the training distribution, without the held-out combinations.
-
-    Returns
-    -------
-    float
-        For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last
-        anchors; for a key, the opposite chance divided by N_Z. The ratios of all tokens sum to 1.
+    For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last anchors; for a
+    key, the opposite chance divided by N_Z.
     """
-    return float(_exact_ratio(task, token, held_out))
-
-
-def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
     token_ratio(task, token)  # refuses a token outside the vocabulary
     positions = task.length - task.n_anchors
     if token in task.keys:
@@ -65,7 +48,8 @@ def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
 def last_position_share(task: Task, token: int, *, held_out: bool = False) -> float:
     """Return ρ_s, the share of the token's occurrences that stand in the last position (28); 0 if none.
 
-    1/(q(L−q)) for an anchor where nothing is held out. Parameters as in ``last_position_ratio``.
+    1/(q(L−q)) for an anchor where nothing is held out. ``held_out``: of the training distribution, without
+    the held-out combinations.
     """
     ratio = token_ratio(task, token, held_out=held_out, exact=True)
     return float(_exact_ratio(task, token, held_out) / ratio) if ratio else 0.0
@@ -108,7 +92,7 @@ def last_position_drive(task: Task, reference: FloatArray | float, held_out: boo
     """Return the rows r_s ρ_s (P^{s,L} − reference), shape (d, d)."""
     check_square(task.vocab_size, 2)
     tokens = range(task.vocab_size)
-    ratios = np.array([last_position_ratio(task, s, held_out=held_out) for s in tokens])
+    ratios = np.array([float(_exact_ratio(task, s, held_out)) for s in tokens])
     table = np.stack([last_position_distribution(task, s, held_out=held_out) for s in tokens])
     return np.asarray(ratios[:, None] * (table - reference), dtype=np.float64)
 

@@ -138,7 +138,7 @@ class Function(Deterministic, in_files=False):
         """Return all labels, or refuse more than a million calls."""
         if domain.n_entries > MAX_CALLS:
             problem = f"a label distribution needs more than {MAX_CALLS} calls"
-            remedy = "use sample_label_distribution, or write the rule as an expression"
+            remedy = "use sample_labels, or write the rule as an expression"
             raise TooManyEntriesError("rule", self.name, problem, remedy)
         return super().labels(domain)
 
