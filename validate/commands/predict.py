@@ -41,7 +41,7 @@ class Options(CommandOptions):
     """Also predict when an Emb-MLP learns each data set, in less than a run's time."""
     flow: bool = False
     """Also predict the size of the cosines of an Emb-MLP at training accuracies 0.1, 0.3 and 0.5, from two
-    starts; takes some ten seconds at the paper's size."""
+    starts; takes 16 to 33 s of processor time at the paper's size."""
     init_rate: float = 0.8
     """γ of the curves and the cosines."""
     optimizer: str = "adamw"
