@@ -1,20 +1,20 @@
-"""Put the twelve rows of the answer into README.md, between its markers: python docs/update_claims.py."""
+"""Put the answer into README.md and docs/claims.md, between their markers: python docs/update_claims.py."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 from claim_pages import judge
 from claim_pages import table as as_markdown
 from command_line import without_arguments
 
 from validate import Finding
-from validate.judge.presentation import answer_rows
+from validate.judge.presentation import SIGNS, answer_rows, paragraph
 
 README = Path(__file__).resolve().parent.parent / "README.md"
-SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
+PAGE = Path(__file__).resolve().parent / "claims.md"
 
 
 def table(claims: Sequence[Finding]) -> str:
@@ -29,6 +29,8 @@ def table(claims: Sequence[Finding]) -> str:
 if __name__ == "__main__":
     without_arguments(__doc__)
     begin, end = "<!-- claims: begin -->\n", "<!-- claims: end -->"
-    rows = begin + table(judge()) + end
-    text = README.read_text(encoding="utf-8")
-    README.write_text(re.sub(f"{begin}.*?{end}", lambda _: rows, text, flags=re.DOTALL), encoding="utf-8")
+    claims = judge()
+    told = fill(paragraph(claims), 128, break_on_hyphens=False)
+    for page, answer in ((README, f"{told}\n\n{table(claims)}"), (PAGE, f"{told}\n")):
+        before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+        page.write_text(f"{before}{begin}{answer}{end}{rest.partition(end)[2]}", encoding="utf-8")

@@ -20,11 +20,12 @@ from tests.validate.figures.synthetic import make_observations
 from theory import off_diagonal
 from validate import CorpusPrediction, Prediction, ledger
 from validate.commands.compare import print_report
-from validate.compare.ranking import Agreement, agreements, pair_kinds, rung_distances
+from validate.compare.ranking import Agreement, agreements, rung_distances
 from validate.figures.paper import FIGURES
 from validate.figures.runs import shown_epochs
 from validate.figures.sheet import write_figures
 from validate.judge.given import judge_demo
+from validate.judge.measures.prediction import pair_kinds
 from validate.judge.stats import over_seeds
 from validate.observe.groups import group_runs
 from validate.observe.times import common_early, early_epoch

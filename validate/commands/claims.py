@@ -13,7 +13,8 @@ from pydantic import Field
 import validate
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.tables import print_json, print_table, print_text, say
+from validate.terminal.streams import printable, say, tell
+from validate.terminal.tables import print_json, print_table, print_text
 
 
 class Options(EngineOptions):
@@ -97,15 +98,14 @@ def _places(options: Options) -> str:
 def _print_answer(claims: Sequence[validate.Finding]) -> None:
     from validate.judge import presentation
 
-    print_text([presentation.paragraph(claims)])
-    notes = [
-        "in: at how many of the tested main settings it holds (~: how many more partly)",
-        "interval: 95 % where no other level stands above; +: judged with further claims",
-    ]
-    rows = presentation.answer_rows(claims)
-    print_table("twelve statements of the paper", presentation.ROW_HEADER, rows, notes=notes)
-    if lacking := presentation.lacking_rows(claims):
-        print_table("why some hold only partly", presentation.LACKING_HEADER, lacking)
+    for line in presentation.answer_lines(claims):
+        print(printable(line))
+    print()
+    tell(presentation.paragraph(claims))
+    tell(
+        '✓ holds, ~ partly (after "but": what is not shown), ✗ fails, ? undecided. At the end: at how many '
+        "of the tested main settings it holds, and after ~ partly. Intervals: 95 % if not said otherwise."
+    )
 
 
 def _print_all(claims: Sequence[validate.Finding], verbose: bool) -> None:

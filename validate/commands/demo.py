@@ -49,7 +49,9 @@ def run(options: Options) -> int:
         print_json(report.to_json())
     else:
         held = sum(finding.verdict == "holds" for finding in verdicts)
-        title = f"{held} of {len(verdicts)} statements hold: Emb-MLP, {EPOCHS} epochs, 3 seeds for each γ"
+        title = (
+            f"{held} of {len(verdicts)} statements hold for the Emb-MLP at epoch {EPOCHS}, 3 seeds for each γ"
+        )
         rows = [[f.name, str(f.primary.estimate), f.primary.asked, f.verdict] for f in verdicts]
         print_table(title, ["statement", "mean [95 %]", "needs", "verdict"], rows)
         print_text([f"{f.name}: {f.primary.measure}, γ = {f.primary.init_rates}" for f in verdicts])

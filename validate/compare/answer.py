@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, PlainSerializer, computed_field
 
+from sim.training.schedule import HELD_OUT
 from theory import Task, off_diagonal
 from theory.edge.checked import checked
 from theory.edge.display import html_table, ranges
@@ -24,11 +25,12 @@ from validate.judge.measures.prediction import correlation
 from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, Verdict
 from validate.judge.runs import Runs
 from validate.judge.settings import LARGE, LEVEL, SMALL
-from validate.judge.stats import COSINE, over_seeds
+from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.judge.verdict import judge_claim
 from validate.observe import Source
+from validate.observe.bounds import ends
 from validate.observe.groups import COMPARE, Setting, as_settings, early_text, missing_command
-from validate.observe.times import HALF, early_epoch
+from validate.observe.times import ALIGNMENTS, HALF, aligned, early_epoch, fitted_time, is_fitted
 from validate.plain import Result
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
@@ -131,8 +133,14 @@ class Answer(Result):
         """How well each predictor does, with the runs that the verdict is about."""
         return () if self.small is None else tuple(ranking(self.small))
 
+    @computed_field  # type: ignore[prop-decorator]
+    @cached_property
+    def behaviour(self) -> tuple[str, ...]:
+        """What was learned first at each γ, and the held-out accuracy at equal fit, in sentences."""
+        return (*map(learned_first, self.judged()), *held_out_sentences(self.small, self.control))
+
     def __str__(self) -> str:
-        lines = [f"{self.sentence}.", f"verdict: {self.verdict_line()}."]
+        lines = [f"{line}." for line in (*self.behaviour, self.sentence, f"verdict: {self.verdict_line()}")]
         if self.command:
             lines.append(f"{self.missing_label()}: {self.command}")
         return "\n".join(lines)
@@ -148,8 +156,12 @@ class Answer(Result):
         return [s for s in (self.small, self.control) if s is not None]
 
     def verdict_line(self) -> str:
-        """Return the verdict with its reason."""
-        return f"{self.verdict}{'' if self.small is None else ' early in training'}: {self.why}"
+        """Return the verdict with its reason, and the predictor with the highest correlation."""
+        text = f"{self.verdict}{'' if self.small is None else ' early in training'}: {self.why}"
+        known = [r for r in self.ranking if r.pearson.n]
+        return text + (
+            f"; best predictor: {known[0].predictor}, Pearson {known[0].pearson.brief}" * bool(known)
+        )
 
     def missing_label(self) -> str:
         """Return the words that introduce the command."""
@@ -186,6 +198,38 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
     for setting in as_settings(runs):
         families[setting.family].append(setting)
     return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
+
+
+def learned_first(setting: Setting) -> str:
+    """Return in how many seeds each training set is the first to be half right."""
+    first = Counter[str]()
+    for run in setting.runs:
+        parts = [part for part in run.metrics[0]["accuracy"] if part != HELD_OUT and is_fitted(run, part)]
+        at = {part: ends(fitted_time(run, part))[0] for part in parts}
+        first[min(at, key=lambda part: at[part]) if at else "nothing"] += 1
+    told = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
+    return f"learned first at γ = {setting.init_rate:g}: {told}"
+
+
+def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str]:
+    """Return the held-out accuracy where training accuracy reaches one half and 0.9, and its difference."""
+    settings = [s for s in (small, large) if s is not None]
+    if not settings or any(HELD_OUT not in run.metrics[0]["accuracy"] for s in settings for run in s.runs):
+        return []
+    sentences = []
+    for level in (HALF, ALIGNMENTS[-1]):
+        by_seed = [
+            {run.config.seed: aligned(run, "accuracy", HELD_OUT, level) for run in s.runs} for s in settings
+        ]
+        told = [
+            f"{over_seeds([*values.values()], SHARE).brief} at γ = {s.init_rate:g}"
+            for s, values in zip(settings, by_seed, strict=True)
+        ]
+        if shared := sorted(set(by_seed[0]) & set(by_seed[-1])) if len(settings) == 2 else []:
+            difference = over_seeds([by_seed[0][seed] - by_seed[1][seed] for seed in shared], COSINE)
+            told.append(f"the difference is {difference.brief}")
+        sentences.append(f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(told)}")
+    return sentences
 
 
 def _sentence(settings: Sequence[Setting]) -> str:
@@ -249,7 +293,7 @@ def _judge(task: Task, small: Setting | None, control: Setting | None, finding: 
             return Decided("censored", why, "longer runs")
     verdict = finding.verdict
     if verdict == "holds":
-        return Decided(verdict, "every condition holds, against large initial weights too")
+        return Decided(verdict, "order and size, against large initial weights too")
     states = [corrected_state(o) for o in finding.endpoints()]
     words = {
         "holds": ("holds", "hold"),

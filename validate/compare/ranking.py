@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
-from theory import Task, off_diagonal
+from theory import off_diagonal
 from theory.edge.checked import checked
 from validate.judge.measures.agreement import agreement, slope
 from validate.judge.measures.geometry import cosine_pairs
-from validate.judge.measures.prediction import RIVALS
+from validate.judge.measures.prediction import RIVALS, pair_kinds
 from validate.judge.stats import SHARE, SKILL, Estimate, Record, over_seeds
 from validate.observe.groups import Setting
 from validate.observe.times import early_epoch
@@ -28,8 +27,6 @@ from validate.predict.predictors import groups_of, predictions, uniform_cosines
 from validate.terminal.progress import track
 
 RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
-PAIRS = ("within memory", "within reasoning", "across")
-"""The pairs of anchors by the kind of both."""
 ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
 """The order is right from this Pearson on, as in the verdict; the size for such a slope and RMSE."""
 AGREEMENT_HEADER = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
@@ -117,14 +114,6 @@ def agreements(setting: Setting) -> list[Agreement]:
         sign = over_seeds(alike.mean(axis=1), SHARE)
         found.append(Agreement(kind, pearson, slopes, sign, rmse))
     return found
-
-
-def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return which pairs of anchors, in the order of ``off_diagonal``, are of each kind that there is."""
-    memory = np.isin(task.anchors, task.memory_anchors)
-    i, j = np.triu_indices(len(memory), 1)
-    kinds = (memory[i] & memory[j], ~memory[i] & ~memory[j], memory[i] != memory[j])
-    return {name: chosen for name, chosen in zip(PAIRS, kinds, strict=True) if chosen.any()}
 
 
 # --- the error budget -----------------------------------------------------------------------------------

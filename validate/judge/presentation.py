@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from validate.judge.claims.rows import ROWS
+from validate.judge.claims.rows import ROWS, SENTENCES
 from validate.judge.result import Finding, Outcome, confidence
 from validate.judge.settings import BY_LABEL, LEVEL, SETTINGS
 from validate.judge.stats import UNDEFINED
 
 VERDICTS = {
-    "holds": "these hold",
+    "holds": "hold",
     "partly": "hold partly",
     "fails": "fail",
     "undecided": "are undecided",
     "censored": "need longer runs",
     "not tested": "are not tested",
 }
+SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
 ROW_HEADER = ("", "statement of the paper", "number [interval]", "at", "verdict", "in")
 LACKING_HEADER = ("", "endpoint not shown to hold", "number [interval]", "needs", "state")
@@ -53,6 +54,14 @@ def answer_rows(claims: Sequence[Finding]) -> list[list[str]]:
         told = f"{first.number}{'+' * (len(own) > 1)}"
         rows.append([told, statement, number, first.setting, joint_verdict(own), _where(own)])
     return rows
+
+
+def answer_lines(claims: Sequence[Finding]) -> list[str]:
+    """Return the twelve rows as lines of at most 90 characters: number, sign, statement, number, where."""
+    return [
+        f"{number:>2} {SIGNS[verdict]} {statement}: {value}  {where}"
+        for number, (_, statement, value, _, verdict, where) in enumerate(answer_rows(claims), 1)
+    ]
 
 
 def by_statement(claims: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -112,11 +121,12 @@ def _where(own: Sequence[Finding]) -> str:
 
 
 def paragraph(claims: Sequence[Finding]) -> str:
-    """Return the answer in a few sentences: which of the twelve statements hold, and where it was judged."""
-    rows = answer_rows(claims)
-    named = {verdict: "; ".join(row[1] for row in rows if row[4] == verdict) for verdict in VERDICTS}
-    told = [f"{VERDICTS[verdict]}: {names}" for verdict, names in named.items() if names]
-    sentences = ". ".join(["Of the paper's statements " + told[0], *(t[0].upper() + t[1:] for t in told[1:])])
+    """Return the answer in sentences: how many statements hold, the main ones, and where it was judged."""
+    verdicts = {claim.number: claim.verdict for claim in claims}
+    joint = Counter(map(joint_verdict, by_statement(claims).values()))
+    counts = ", ".join(f"{joint[v]} {words}" for v, words in VERDICTS.items() if joint[v])
+    told = [f"Of the paper's statements {counts}."]
+    told += [words for words, asked in SENTENCES if asked.items() <= verdicts.items()]
     primaries = [own[0].primary for own in by_statement(claims).values()]
     measured_at, places = [o for o in primaries if not o.missing], []
     used = {o.setting for o in measured_at}
@@ -125,10 +135,12 @@ def paragraph(claims: Sequence[Finding]) -> str:
         seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(o.values) for o in own))
         levels = dict.fromkeys(confidence(o.level, ", intervals of {}") for o in own)
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
-    at = f" Judged at: {', '.join(places)}." * bool(places)
     likeliest = SETTINGS[0]
-    lacking = f" The {likeliest.name} are judged from {likeliest.looks[0][0]} seeds on."
-    return f"{sentences}.{at}{lacking if likeliest.label not in used else ''}"
+    if places:
+        told.append(f"Judged at: {', '.join(places)}.")
+    if likeliest.label not in used:
+        told.append(f"The {likeliest.name} are judged from {likeliest.looks[0][0]} seeds on.")
+    return " ".join(told)
 
 
 # --- everything else ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from theory import InputError, off_diagonal
 from validate.compare.answer import PREDICTION, Answer
 from validate.compare.flow import Level
-from validate.compare.ranking import PAIRS, STEPS, RungDistance, agreements, pair_kinds
+from validate.compare.ranking import STEPS, RungDistance, agreements
 from validate.compare.rows import Row
 from validate.figures import narrow
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
@@ -21,6 +21,7 @@ from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
+from validate.judge.measures.prediction import PAIRS, pair_kinds
 from validate.judge.stats import Estimate
 from validate.observe import Observations
 from validate.observe.groups import Setting, early_text

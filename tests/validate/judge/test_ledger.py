@@ -12,10 +12,10 @@ import pytest
 
 from theory import InputError, Task, count_population
 from validate import Endpoint, Findings, judge_claims, ledger
-from validate.judge.claims.rows import ROWS, rows_claims
+from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
 from validate.judge.evidence import Evidence
 from validate.judge.measures import computed
-from validate.judge.presentation import MAIN, explanations
+from validate.judge.presentation import explanations, paragraph
 from validate.judge.settings import SETTINGS, SMALL, Setup
 from validate.observe.times import curve
 from validate.studies import load_study, members_of
@@ -93,23 +93,28 @@ def test_a_claim_without_runs_or_with_a_measure_of_nothing_known_is_refused():
         Endpoint("a number", lambda value: 0.0)
 
 
-def test_the_answer_is_a_paragraph_and_twelve_rows_of_80_columns(cli):
+def test_the_answer_is_twelve_lines_of_90_characters_and_a_paragraph_of_110_words(cli):
     lines = cli("claims", code=None).out.splitlines()
-    first = lines.index("twelve statements of the paper")
-    assert lines[0].startswith("Of the paper's statements these hold: ")
-    second = lines.index("why some hold only partly")
-    rows = [line for line in lines[first + 2 : second] if line[:1].isdigit()]
+    rows = lines[: lines.index("")]
+    assert [row[:4].split() for row in rows] == [[str(n), row[3]] for n, row in enumerate(rows, 1)]
     assert len(rows) == 12
-    (text,) = (row for row in rows if row.startswith("33+ "))
-    assert "partly" in text
-    statements = [line[line.index("  ") :].strip().partition("  ")[0] for line in rows]
-    longest, main = (max(texts, key=len) for texts in (statements, MAIN))
-    assert len(f"33+  {longest}  -0.33 [-0.42, -0.02]  {main}  undecided  0/6 ~4") <= 80
-    lacking = [line for line in lines[second + 2 :] if line[:1].isdigit()]
-    for claim in cli("claims", "32", "34", "--json", code=None).json()["claims"]:
-        told = [line for line in lacking if line.split()[0] == str(claim["number"])]
-        own = [c for c in claim["conditions"] if (c["setting"], c["role"]) == (claim["setting"], "endpoint")]
-        assert [line.split()[-1] for line in told] == [c["state"] for c in own if c["state"] != "holds"]
+    assert max(map(len, rows)) <= 90
+    signs = {row[5:].partition(": ")[0]: row[3] for row in rows}
+    assert len(set(signs)) > 1
+    said = lines[13]
+    assert said.startswith("Of the paper's statements ")
+    assert len(said.split()) <= 110
+    counted = {sign: [*signs.values()].count(sign) for sign in "✓~✗"}
+    assert f"{counted['✓']} hold, {counted['~']} hold partly, {counted['✗']} fail." in said
+
+
+def test_a_sentence_of_the_answer_is_said_only_with_its_verdicts():
+    claims = judge_claims(ledger([7]), Evidence().find)
+    assert not any(words in paragraph(claims) for words, _ in SENTENCES)
+    (words, asked) = SENTENCES[-1]
+    both = [claims[0], claims[0].model_copy(update={"number": 28, "verdict": "fails"})]
+    assert asked == {7: "holds", 28: "fails"}
+    assert words in paragraph(both)
 
 
 def test_the_json_is_as_its_schema_says(cli):

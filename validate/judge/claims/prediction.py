@@ -40,11 +40,12 @@ CLAIMS = (
         section="3.2, Prop. 1-3", settings=EVERYWHERE, learned=True,
         endpoints=[
             *(Endpoint(f"Pearson of predicted (P^s − u) and observed cosine, {name}, minus that with P^s "
-                       "exchanged among the reasoning anchors, early", partial(exchanged_excess, pairs=name),
-                       at=SMALL, holds=above(0, margin=0.1), unit=f"r {{}} better {short}",
+                       "exchanged among the reasoning anchors, early", partial(exchanged_excess, pairs=pairs),
+                       at=SMALL, holds=above(0, margin=0.1), unit=unit,
                        reason="better than with the wrong anchors' labels; a tenth is not relevant")
-              for name, short in (("within the reasoning anchors", "within reasoning anchors"),
-                                  ("reasoning with memory anchors", "across"))),
+              for name, pairs, unit in (
+                  ("within the reasoning anchors", "within reasoning", "Δr {} within"),
+                  ("reasoning with memory anchors", "across", "{} across"))),
             Endpoint("Pearson of predicted (P^s − u) and observed cosine, reasoning anchors, early",
                      partial(correlation, tokens="reasoning anchors"), at=SMALL,
                      holds=at_least(0.7, margin=0.05), reason="order: r² of one half, half of the variance",

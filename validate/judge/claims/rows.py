@@ -47,9 +47,9 @@ ROWS = (
         (5,),
     ),
     Row(
-        "the geometry is P^s − u",
-        "correlation of predicted and observed cosines above that with P^s exchanged among reasoning "
-        "anchors: within them; with memory anchors",
+        "geometry: P^s − u",
+        "Δr: correlation of predicted and observed cosines above that with P^s exchanged among reasoning "
+        "anchors: within them; across, with memory anchors",
         (6,),
     ),
     Row(
@@ -70,12 +70,28 @@ ROWS = (
         (9,),
     ),
     Row(
-        "GPT-2: gap, growth, words",
+        "GPT-2: gap, trend, words",
         "ΔL at γ = 0.8 minus ΔL at 0.3; the least rise from one γ to the next; two more claims: the gap "
         "above the corpora's entropies, and the similarity of words",
         (33, 32, 34),
     ),
 )
+
+SENTENCES: tuple[tuple[str, dict[int, str]], ...] = (
+    (
+        "Its main point holds: when half of the training sums are right, small weights have more of the "
+        "held-out sums right than large ones.",
+        {25: "holds"},
+    ),
+    (
+        "Its account of large weights was not reproduced: there, too, the sums come before the table, and "
+        "the held-out loss falls.",
+        {1: "fails", 40: "fails"},
+    ),
+    ("Reasoning anchors are ordered by distance; memory anchors do not align.", {5: "holds", 26: "fails"}),
+    ("Proposition 1 is exact for small weights; 2 and 3 as printed are not.", {7: "holds", 28: "fails"}),
+)
+"""The answer in sentences, each said only while its claims have these verdicts."""
 
 
 def rows_claims() -> tuple[int, ...]:

@@ -56,7 +56,7 @@ def corpora(
                          reason="no change; a twentieth of the first loss is not relevant", unit="ΔL {}"),
                 Endpoint("least rise of ΔL from one γ to the next", partial(least_rise, of=relative_gap),
                          holds=above(0, margin=0.05), reason="an upward trend falls nowhere",
-                         unit="least rise {}"),
+                         unit="rise {}"),
                 Endpoint(f"difference of mean cosines, γ = {small:g} minus γ = {large:g}", cosine_contrast,
                          at=small, minus=large, holds=above(0, margin=0.05), reason="no change",
                          scale=(-2.0, 2.0)),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
@@ -103,30 +104,49 @@ def skill(
     return float(np.min([avoided(predicted, guess, observed) for guess in guesses]))
 
 
+PAIRS = ("within memory", "within reasoning", "across")
+"""The pairs of anchors by the kind of both."""
+
+
+def pair_kinds(task: Task) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return which pairs of anchors, in the order of ``off_diagonal``, are of each kind that there is."""
+    memory = np.isin(task.anchors, task.memory_anchors)
+    i, j = np.triu_indices(len(memory), 1)
+    kinds = (memory[i] & memory[j], ~memory[i] & ~memory[j], memory[i] != memory[j])
+    return {name: chosen for name, chosen in zip(PAIRS, kinds, strict=True) if chosen.any()}
+
+
 def exchanged_excess(run: Observations, pairs: str, n: int = 200) -> float:
     """Return Pearson of P^s − u and the early cosines, less its mean with P^s exchanged among anchors.
 
-    Each of ``n`` permutations gives every reasoning anchor another one's distribution. ``pairs`` are those
-    "within the reasoning anchors", or the "reasoning with memory anchors".
+    Each of ``n`` permutations gives every anchor of a rule another one's distribution; within a table all
+    have the same. ``pairs`` are of one of the ``PAIRS``.
     """
-    reasoning, memory = run.task.reasoning_anchors, run.task.memory_anchors
-    n_reasoning, epoch = len(reasoning), early_epoch(run)
-    both = (*reasoning, *memory)
-    predicted, observed = from_uniform(run, both, epoch), run.cosines(both, epoch)
-    within = pairs == "within the reasoning anchors"
-    seen = (
-        off_diagonal(observed[:n_reasoning, :n_reasoning]) if within else observed[:n_reasoning, n_reasoning:]
-    )
-
-    rng = np.random.default_rng(0)
-    orders = [np.arange(n_reasoning), *(rng.permutation(n_reasoning) for _ in range(n))]
-    blocks = (predicted[order] for order in orders)
-    guesses = [
-        off_diagonal(block[:, order]) if within else block[:, n_reasoning:].ravel()
-        for block, order in zip(blocks, orders, strict=True)
-    ]
-    own, *exchanged = along(np.array(guesses), np.broadcast_to(seen.ravel(), (n + 1, seen.size)))
+    task, tokens, epoch = run.task, run.task.anchors, early_epoch(run)
+    predicted, observed = from_uniform(run, tokens, epoch), off_diagonal(run.cosines(tokens, epoch))
+    rules = [np.flatnonzero(np.isin(tokens, m.anchors)) for m in task.mappings if not m.is_table]
+    rng, orders = np.random.default_rng(0), np.tile(np.arange(len(tokens)), (n + 1, 1))
+    for order in orders[1:]:
+        for rule in rules:
+            order[rule] = rule[rng.permutation(len(rule))]
+    among = pair_kinds(task)[pairs]
+    guesses = np.array([off_diagonal(predicted[np.ix_(order, order)])[among] for order in orders])
+    own, *exchanged = along(guesses, np.broadcast_to(observed[among], guesses.shape))
     return float(own - np.mean(exchanged))
+
+
+def worst_correlation(run: Observations, *, exchanged: bool = False) -> float:
+    """Return the lowest early Pearson of P^s − u over the kinds of pairs that a rule's anchor is in.
+
+    With ``exchanged`` each is ``exchanged_excess``; NaN for a task without a rule.
+    """
+    predicted, observed = _both(run, from_uniform, ALL, early_epoch)
+    kinds = {name: chosen for name, chosen in pair_kinds(run.task).items() if name != PAIRS[0]}
+    found = (
+        exchanged_excess(run, name) if exchanged else pearson(predicted[chosen], observed[chosen])
+        for name, chosen in kinds.items()
+    )
+    return min((value for value in found if math.isfinite(value)), default=math.nan)
 
 
 # --- eq. 14 ---------------------------------------------------------------------------------------------
