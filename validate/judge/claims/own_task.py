@@ -38,7 +38,8 @@ def own_task(small: float, large: float) -> Claim:
                      partial(skill, over="mean"), at=small, holds=above(0),
                      reason="size: better than one number for all pairs", scale=SKILL),
             Endpoint("that difference of Pearson, small minus large initial weights",
-                     partial(worst_correlation, exchanged=True), at=small, minus=Other("that difference of Pearson, large initial weights", at=large),
+                     partial(worst_correlation, exchanged=True), at=small,
+                     minus=Other("that difference of Pearson, large initial weights", at=large),
                      holds=above(0, margin=0.1), reason="the theory is about small initial weights"),
         ],
         shown=[
