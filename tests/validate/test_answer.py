@@ -12,7 +12,7 @@ from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.compare.answer import CONDITIONS_HEADER, answers
 from validate.figures import Points
-from validate.judge.measures.prediction import pair_kinds, worst_correlation
+from validate.judge.measures.prediction import correlation, pair_kinds, worst_correlation
 from validate.observe.groups import Setting, group_runs, missing_command
 from validate.predict.predictors import uniform_cosines
 from validate.report.figures import picture
@@ -73,9 +73,13 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
 
 def test_a_task_without_a_rule_does_not_hold():
     """Tables that differ in their labels make blocks, which every prediction finds."""
-    tables = [Mapping(range(10 * i, 10 * i + 5), Lookup(60 + 9 * i, 68 + 9 * i), f"t{i}") for i in (1, 2, 3)]
+    named = {"a": range(1, 6), "b": range(11, 16), "c": range(16, 21)}
+    tables = [
+        Mapping(own, Lookup(60 + 15 * i, 70 + 15 * i), name) for i, (name, own) in enumerate(named.items())
+    ]
     task = Task(keys=range(40, 60), n_anchors=2, length=3, vocab_size=110, mappings=tables)
-    alone = run(0.8, 0, {"t1": [1.0] * 11}, task=task)
+    alone = run(0.8, 0, {"a": [1.0] * 11}, task=task, arrays=of_embeddings(FOLLOWS, 0))
+    assert math.isfinite(correlation(alone))
     assert math.isnan(worst_correlation(alone))
     assert math.isnan(worst_correlation(alone, exchanged=True))
 

@@ -115,12 +115,12 @@ def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
 
 def _print_labels(prediction: Prediction) -> None:
     """Print the label distributions and the predicted cosines."""
-    from validate.predict.text import COSINE_HEADER, TOKEN_HEADER
+    from validate.predict.text import COSINE_HEADER, TOKEN_HEADER, entropy_lines
 
     title = "label distributions of the training data (eq. 7, 8, 21-25)"
     print_table(title, TOKEN_HEADER, prediction.token_rows())
     print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
-    for sentence in [*prediction.notes(), *prediction.left_out()]:
+    for sentence in [*entropy_lines(prediction.task), *prediction.notes(), *prediction.left_out()]:
         tell(sentence)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from theory import Task
+from theory import Task, TooManyEntriesError, label_entropies
 from theory.edge.display import ranges
 from validate.observe.observations import UNDEFINED
 from validate.predict.ceiling import held_out_in_part, rule_ceiling
@@ -41,6 +41,19 @@ def cosine_rows(task: Task, found: Statistics) -> list[list[str]]:
             some = f" ({known} of {n} anchors)" if cosines.sampled and known < n else ""
             rows.append([group + some, name, *summary(cosines, tokens)])
     return rows
+
+
+def entropy_lines(task: Task) -> list[str]:
+    """Return for each mapping how uncertain the label is, given nothing, the key and the anchors alone."""
+    try:
+        levels = label_entropies(task)
+    except TooManyEntriesError:
+        return ["Entropies of the label: unknown, since its mappings have too many entries to count."]
+    return [
+        f"Entropy of the label of {e.mapping} in nats: {e.nothing:z.3f} given nothing, {e.key:z.3f} given the "
+        f"key, {e.anchors:z.3f} given the anchors."
+        for e in levels
+    ]
 
 
 def notes(task: Task, found: Statistics) -> list[str]:

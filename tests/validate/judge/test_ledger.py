@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -99,12 +100,11 @@ def test_the_answer_is_twelve_lines_of_90_characters_and_a_paragraph_of_110_word
     assert [row[:4].split() for row in rows] == [[str(n), row[3]] for n, row in enumerate(rows, 1)]
     assert len(rows) == 12
     assert max(map(len, rows)) <= 90
-    signs = {row[5:].partition(": ")[0]: row[3] for row in rows}
-    assert len(set(signs)) > 1
     said = lines[13]
     assert said.startswith("Of the paper's statements ")
     assert len(said.split()) <= 110
-    counted = {sign: [*signs.values()].count(sign) for sign in "✓~✗"}
+    counted = Counter(row[3] for row in rows)
+    assert len(counted) > 1
     assert f"{counted['✓']} hold, {counted['~']} hold partly, {counted['✗']} fail." in said
 
 
