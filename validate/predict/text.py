@@ -50,8 +50,8 @@ def entropy_lines(task: Task) -> list[str]:
     except TooManyEntriesError:
         return ["Entropies of the label: unknown, since its mappings have too many entries to count."]
     return [
-        f"Entropy of the label of {e.mapping} in nats: {e.nothing:z.3f} given nothing, {e.key:z.3f} given the "
-        f"key, {e.anchors:z.3f} given the anchors."
+        f"Entropy of the label of {e.mapping} in nats: {e.nothing:z.3f} given nothing, {e.key:z.3f} given "
+        f"the key, {e.anchors:z.3f} given the anchors."
         for e in levels
     ]
 
