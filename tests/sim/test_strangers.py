@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import Run, RunFolder, Trainer, train_together
+from sim import Run, RunFolder, Trainer, advise, train_together
 from sim.errors import DamagedError
 from sim.runs.beginning import check_own_files
 from sim.runs.files import read_tensors, write_tensors
@@ -210,3 +210,17 @@ def test_a_checkpoint_with_moments_that_overflowed_is_a_runs_own() -> None:
     trainer.check_fit(arrays, state)
     with pytest.raises(DamagedError, match="W1"):
         trainer.check_fit(arrays | {"W1": arrays["W1"][:1]}, state)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_layer": 10_000}, "has 10000 layers"),
+        ({"n_embd": 10**6, "n_head": 1}, r"has 1\.4e\+14 parameters"),
+    ],
+)
+def test_a_model_that_nobody_trains_is_not_made(settings: dict[str, int], words: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the extra anchorflow[language]")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"} | settings))
+    with pytest.raises(InputError, match=words):
+        advise(tmp_path / "config.json")
