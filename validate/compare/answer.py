@@ -221,11 +221,13 @@ def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str
         by_seed = [
             {run.config.seed: aligned(run, "accuracy", HELD_OUT, level) for run in s.runs} for s in settings
         ]
+        found = [over_seeds([*values.values()], SHARE) for values in by_seed]
         told = [
-            f"{over_seeds([*values.values()], SHARE).brief} at γ = {s.init_rate:g}"
-            for s, values in zip(settings, by_seed, strict=True)
+            f"{estimate.brief if estimate.n else 'not reached'} at γ = {s.init_rate:g}"
+            for s, estimate in zip(settings, found, strict=True)
         ]
-        if shared := sorted(set(by_seed[0]) & set(by_seed[-1])) if len(settings) == 2 else []:
+        if len(settings) == 2 and all(estimate.n for estimate in found):
+            shared = sorted(by_seed[0].keys() & by_seed[1].keys())
             difference = over_seeds([by_seed[0][seed] - by_seed[1][seed] for seed in shared], COSINE)
             told.append(f"the difference is {difference.brief}")
         sentences.append(f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(told)}")
