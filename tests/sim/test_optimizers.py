@@ -10,7 +10,7 @@ import torch
 from sim import SGD, AdamW, Run, Trainer, TrainingConfig, make_run_config, register_optimizer, train
 from sim.config.run import make_member_config
 from sim.config.training import OPTIMIZERS, Step, known_optimizers
-from tests.sim.conftest import small
+from tests.sim.conftest import TRANSFORMER, small
 from theory import AdamSettings, InputError, SGDSettings
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "extending"
@@ -45,6 +45,30 @@ def test_torchs_kernel_takes_the_same_steps(name: str, options: dict[str, Any], 
         results.append([*weights, *(tensor for own in state.values() for tensor in own)])
     torch.testing.assert_close(*results, rtol=1e-12, atol=1e-12)
     assert torch.equal(results[0][0], start[0]) == (frozen == 1.0)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("together", [False, True])
+def test_weight_decay_shrinks_every_tensor_norms_and_biases_too(name: str, together: bool) -> None:
+    """Without a gradient a step multiplies each weight by 1 − ηλ, of each member its own λ."""
+    kind = {"optimizer": name, "dtype": "float64", "seeds": [0]}
+    members = [
+        small(model=TRANSFORMER | {"norm": "pre"}, weight_decay=d, **kind).members()[0] for d in (0.5, 0.1)
+    ]
+    trainer = Trainer(members)
+    before = {tensor: weight.clone() for tensor, weight in trainer.parameters.items()}
+    assert any("norm" in tensor for tensor in before)
+    zeros = {tensor: torch.zeros_like(weight) for tensor, weight in before.items()}
+    rates, number = torch.full((2,), 0.1, dtype=torch.float64), torch.tensor(1.0)
+    if together:
+        trainer.optimizer.update_together(zeros, torch.zeros(2), rates, number, torch.full((2,), -1))
+    else:
+        for member in range(2):
+            own = [gradient[member] for gradient in zeros.values()]
+            trainer.optimizer.update(member, own, Step(0.1, number, None, None))
+    for tensor, weight in trainer.parameters.items():
+        for member, factor in enumerate((0.95, 0.99)):
+            torch.testing.assert_close(weight[member], factor * before[tensor][member], rtol=1e-12, atol=0)
 
 
 def test_each_has_settings_of_its_own_and_its_flow() -> None:

@@ -140,9 +140,18 @@ def test_what_is_read_is_what_the_function_gets():
     assert 60 < len(str(refusal.value)) < 300
 
 
-def test_an_open_range_does_not_offer_its_ends():
-    with pytest.raises(InputError, match="strictly between 0 and 1"):
-        Between(0, 1, open=True)("share", 1)
+@pytest.mark.parametrize(
+    ("between", "right", "wrong"),
+    [
+        (Between(1), "at least 1", 0),
+        (Between(0, open=True), "a number above 0", 0),
+        (Between(2, 4), "a number between 2 and 4", 5),
+        (Between(0, 1, open=True), "a number strictly between 0 and 1", 1),
+    ],
+)
+def test_a_remedy_names_the_side_that_is_allowed(between, right, wrong):
+    with pytest.raises(InputError, match=rf"give {right}\.$"):
+        between("share", wrong)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,8 @@ def test_frozen_flow_predicts_the_start_exactly_and_early_sgd_closely(tmp_path):
     )
     assert max(errors[0]["rmse"] for errors in of_sgd + of_adamw) < 1e-9
     largest = max(m["rmse"] for errors in of_sgd for m in errors)
-    assert largest < 1e-2
+    # Twenty seeds gave 0.0026 to 0.0087, in logarithms -5.30 ± 0.29: two exceed this with a chance of 2e-6.
+    assert largest < 0.02
     assert min(errors[-1]["rmse"] for errors in of_adamw) > 10 * largest
 
 

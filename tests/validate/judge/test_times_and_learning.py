@@ -119,8 +119,9 @@ def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     order = scrambled(n)
     assert sorted(order.tolist()) == list(range(n))
     before, after = (pdist(places[:, None]) for places in (np.arange(n), order))
-    assert abs(spearman(np.arange(n), order)) <= 0.5
-    assert abs(spearman(before, after)) <= 0.25
+    # Nothing is drawn: five things, 0 2 4 1 3, have 1/2 and -1/4 exactly, larger numbers less.
+    assert abs(spearman(np.arange(n), order)) <= 0.5 + 1e-12
+    assert abs(spearman(before, after)) <= 0.25 + 1e-12
 
 
 def test_rates_that_learned_nothing_say_nothing_and_their_sums_alone_any_lead():
