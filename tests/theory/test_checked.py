@@ -26,7 +26,7 @@ SHAPES = st.lists(st.integers(1, 3), max_size=4).map(tuple)
 
 
 @given(st.lists(st.tuples(NAMED, SHAPES), min_size=1, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_arrays_pass_if_all_axes_of_one_name_agree(given_arrays):
     """A variadic name is held by jaxtyping to one shape too; here it stands for any."""
 
