@@ -1,7 +1,6 @@
 """Arrays that figures draw, predictions as JSON, observations of tiny and kept runs, rows of a report."""
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -29,18 +28,13 @@ def entries() -> Iterator[tuple[str, Any]]:
 
 
 def _figures() -> Iterator[tuple[str, Any]]:
+    """Yield what each figure draws, one panel after the other: that each has its title, direct tests say."""
     for number in FIGURES:
-        figure = draw_figure(number).figure_
-        seen: Counter[str] = Counter()
-        for ax in figure.axes:
-            if ax.get_label() == "<colorbar>":
-                continue
-            name = " ".join((ax.get_title() or ax.get_ylabel()).split())
-            seen[name] += 1
-            key = f"Fig. {number}, {name} ({seen[name]})"
-            yield f"{key}: lines", _sorted([line.get_xydata() for line in ax.lines])
-            yield f"{key}: points", _sorted([c.get_offsets() for c in ax.collections])
-            yield f"{key}: images", _sorted([np.ma.filled(i.get_array(), np.nan) for i in ax.images])
+        panels = [ax for ax in draw_figure(number).figure_.axes if ax.get_label() != "<colorbar>"]
+        yield f"Fig. {number}: lines", [_sorted([line.get_xydata() for line in ax.lines]) for ax in panels]
+        yield f"Fig. {number}: points", [_sorted([c.get_offsets() for c in ax.collections]) for ax in panels]
+        filled = [[np.ma.filled(image.get_array(), np.nan) for image in ax.images] for ax in panels]
+        yield f"Fig. {number}: images", [_sorted(images) for images in filled]
 
 
 def _sorted(arrays: list[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,13 @@ TRAINED = {
 
 
 def measured() -> Iterator[tuple[str, Any]]:
-    """Yield the values of every measured condition of the ledger, one row a seed."""
+    """Yield the values of each measure of the ledger, one row a seed, of all runs that a claim asks for."""
     claims = json.loads(said("claims", "--all", "--json"))["claims"]
-    conditions = [condition for claim in claims for condition in claim["conditions"]]
-    seen = {f"{c['measure']} | {c['runs']}": c["values"] for c in conditions[::-1] if c["missing"] is None}
-    yield from seen.items()
+    by_measure = defaultdict[str, dict[str, Any]](dict)
+    for condition in (c for claim in reversed(claims) for c in reversed(claim["conditions"])):
+        if condition["missing"] is None:
+            by_measure[condition["measure"]][condition["runs"]] = condition["values"]
+    yield from by_measure.items()
 
 
 def entries() -> Iterator[tuple[str, Any]]:
