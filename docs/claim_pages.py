@@ -12,11 +12,10 @@ from validate.judge.claims import topics
 from validate.judge.claims.rows import ROWS
 from validate.judge.evidence import Evidence
 from validate.judge.presentation import (
-    LACKING_HEADER,
-    ROW_HEADER,
     answer_rows,
+    by_statement,
     closing_lines,
-    lacking_rows,
+    joint_verdict,
     paragraph,
     summary,
 )
@@ -77,17 +76,33 @@ def answer(claims: Sequence[Finding]) -> str:
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
     every = verdict_table(claims)
-    head = ["claim", *ROW_HEADER[1:5], "holds in"]
+    head = ["claim", "statement of the paper", "number [interval]", "at", "verdict", "holds in"]
     rows = [
         [", ".join(map(str, row.claims)), f"{statement} ({row.number})", value, BY_LABEL[at].name, *rest]
         for row, (_, statement, value, at, *rest) in zip(ROWS, answer_rows(claims), strict=True)
     ]
     return (
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
-        f"## Why some hold only partly\n\n{table([list(LACKING_HEADER), *map(list, lacking_rows(claims))])}\n"
+        f"## Why some hold only partly\n\n{table([LACKING_HEADER, *lacking_rows(claims)])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
         f"## Every claim\n\n{every}\n{lines}\n"
     )
+
+
+LACKING_HEADER = ["claim", "endpoint not shown to hold", "number [interval]", "needs", "state"]
+
+
+def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
+    """Return the endpoints that leave a row at "partly": claim, measure, number, threshold, state."""
+    found: list[list[str]] = []
+    for own in by_statement(claims).values():
+        for claim in own if joint_verdict(own) == "partly" else []:
+            found += [
+                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.state]
+                for o in claim.endpoints()
+                if o.state != "holds"
+            ]
+    return found
 
 
 def verdict_table(claims: Sequence[Finding]) -> str:

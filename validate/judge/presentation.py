@@ -20,8 +20,6 @@ VERDICTS = {
 }
 SIGNS = {"holds": "✓", "partly": "~", "fails": "✗", "undecided": "?", "censored": "?", "not tested": "–"}
 MAIN = tuple(setup.label for setup in SETTINGS if not setup.robustness)
-ROW_HEADER = ("", "statement of the paper", "number [interval]", "at", "verdict", "in")
-LACKING_HEADER = ("", "endpoint not shown to hold", "number [interval]", "needs", "state")
 _MEANINGS = {
     "partly": "some endpoints are shown to hold, others not.",
     "undecided": "neither shown to hold nor to fail at the setting's level (5 %, if no other is named).",
@@ -69,19 +67,6 @@ def by_statement(claims: Sequence[Finding]) -> dict[str, list[Finding]]:
     numbered = {claim.number: claim for claim in claims}
     found = {row.statement: [numbered[n] for n in row.claims if n in numbered] for row in ROWS}
     return {statement: own for statement, own in found.items() if own}
-
-
-def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
-    """Return the endpoints that leave a row at "partly": claim, measure, number, threshold, state."""
-    found: list[list[str]] = []
-    for own in by_statement(claims).values():
-        for claim in own if joint_verdict(own) == "partly" else []:
-            found += [
-                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.state]
-                for o in claim.endpoints()
-                if o.state != "holds"
-            ]
-    return found
 
 
 def deciding(own: Sequence[Finding]) -> list[Outcome]:
