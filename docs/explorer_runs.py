@@ -64,7 +64,7 @@ def entries(setups: Sequence[Setup] = SETUPS) -> list[dict[str, Any]]:
         # Figures show the same seeds: those of two studies, cut to one length.
         study = {"printed": "printed+printed-seeds"}.get(setup.study, setup.study)
         try:
-            runs = [run for own in Source((study,)).find(kept).values() for run in own]
+            runs = Source((study,)).find(kept)
         except NoRunsError:
             continue
         found += [entry(setup, setting) for setting in group_runs(apart(runs))]

@@ -141,10 +141,11 @@ def read_description(file: Path | str) -> dict[str, Any]:
 
 def _description_of_run(file: Path) -> dict[str, Any]:
     try:
-        data = own_task(load_json(file))
+        data = load_json(file)
         rate, seed = data.pop("init_rate"), data.pop("seed")
     except (LookupError, TypeError, AttributeError):
         problem = "JSON, but not a run's config.json"
         remedy = "write a task or a configuration as TOML, or give runs/mine/NAME/config.json"
         raise InputError("file", str(file), problem, remedy) from None
-    return {k: v for k, v in data.items() if k != "format_version"} | {"init_rates": [rate], "seeds": [seed]}
+    kept = {key: value for key, value in own_task(data).items() if key != "format_version"}
+    return kept | {"init_rates": [rate], "seeds": [seed]}

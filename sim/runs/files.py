@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -54,6 +54,7 @@ def only_writer(path: Path, *, wait: float = 0.0, kind: str = "lock") -> Iterato
     file = lock_file(path, kind)
     lock = FileLock(file, timeout=wait, fallback_to_soft=False)
     with writing(path):
+        is_new = not file.parent.exists()
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
@@ -71,6 +72,9 @@ def only_writer(path: Path, *, wait: float = 0.0, kind: str = "lock") -> Iterato
         # Removed while held: a process that has opened it sees that it no longer has a name, and tries again.
         file.unlink(missing_ok=True)
         lock.release()
+        if is_new:
+            with suppress(OSError):  # Something was written into it.
+                file.parent.rmdir()
 
 
 def _check_locks(path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import theory
 from tests.theory.any_rule import Enumerated, combinations
@@ -76,9 +77,10 @@ def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
     for token in (1, 5, task.keys[0], task.keys[-1]):
         if brute.ratio()[token] > 1e-12:
             found, exact = drawn_shares(task, token, rng, n, held_out=held_out), brute.table()[token]
-            smoothed = (n * found + 0.5) / (n + 1)
-            # 5.5 standard errors of each of 64 shares: a false alarm in some ten thousand tasks.
-            assert np.abs((found - exact) / np.sqrt(smoothed * (1 - smoothed) / n)).max() < 5.5
+            hits = np.rint(n * found)
+            tail = np.minimum(binom.cdf(hits, n, exact), binom.sf(hits - 1, n, exact))
+            # One label in 10^10: a false alarm in some million tasks.
+            assert tail.min() > 1e-10
             assert found[exact < 1e-12].max(initial=0) == 0
 
 

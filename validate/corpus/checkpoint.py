@@ -7,6 +7,7 @@ chooses among tensors whose shapes fit; what none of these says is unknown.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -198,6 +199,8 @@ class Checkpoint:
                     return header
                 # The bytes of a file with this tensor alone, for the library to read and check.
                 first, end = offsets[tensor]
+                if file.seek(0, os.SEEK_END) < 8 + size + end:
+                    raise ValueError("shorter than its header says")
                 # Its bytes twice, and each of its numbers, of a byte or more, in float64.
                 check_memory("tensor", tensor, 10 * (end - first), "to read it", "give a smaller matrix")
                 alone = json.dumps({tensor: header[tensor] | {"data_offsets": [0, end - first]}}).encode()
