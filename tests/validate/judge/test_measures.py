@@ -219,8 +219,8 @@ def test_a_prediction_is_compared_with_the_labels_of_other_anchors():
     rows = np.array([label_distribution(TASK, s, held_out=True) - 1 / TASK.vocab_size for s in both])
     seen = RUN.cosines(both, EPOCHS[EARLY])
     pairs = {
-        "within the reasoning anchors": [(i, j) for i in range(n) for j in range(i)],
-        "reasoning with memory anchors": [(i, j) for i in range(n) for j in range(n, len(both))],
+        prediction.PAIRS[1]: [(i, j) for i in range(n) for j in range(i)],
+        prediction.PAIRS[2]: [(i, j) for i in range(n) for j in range(n, len(both))],
     }
     exchanges = [rng.permutation(n) for _ in range(200)]
     for name, chosen in pairs.items():
