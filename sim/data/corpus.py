@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import warnings
@@ -13,7 +14,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -328,3 +329,9 @@ def _joined(documents: Iterable[Sequence[int]]) -> tuple[IntArray, npt.NDArray[n
             tokens.extend(document)
             ends.append(len(tokens))
     return np.array(tokens, np.int32), np.array(ends, np.int64)
+
+
+def digest_of(file: str) -> str:
+    """Return a file's SHA-256, in hexadecimal digits."""
+    with open_regular(as_path("file", file)) as content:
+        return hashlib.file_digest(cast("Any", content), "sha256").hexdigest()

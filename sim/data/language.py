@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import numpy as np
 import torch
 
 from sim.config.language import CorpusSource, LanguageTask, Layout
 from sim.data.base import Arrays, Dataset
-from sim.data.corpus import Corpus, IntArray, build_corpus
+from sim.data.corpus import Corpus, IntArray, build_corpus, digest_of
 from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
 from theory.edge.checked import Between, Size, checked
-from theory.edge.reading import PathLike, as_path, open_regular
+from theory.edge.reading import PathLike
 
 END = "<end>"
 """The token after every document."""
@@ -163,12 +162,6 @@ def _read(corpora: Sequence[CorpusSource], tokenizer: str) -> tuple[Corpus, dict
         problem = "gives no token for some document"
         raise InputError("tokenizer", tokenizer, problem, "leave such documents out")
     return whole, lengths
-
-
-def digest_of(file: str) -> str:
-    """Return a file's SHA-256, in hexadecimal digits."""
-    with open_regular(as_path("file", file)) as content:
-        return hashlib.file_digest(cast("Any", content), "sha256").hexdigest()
 
 
 def _in_vocabulary(whole: Corpus, size: int, untrimmed: bool) -> Corpus:

@@ -13,8 +13,7 @@ from pathlib import Path
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.config.section import differences
-from sim.data.corpus import CHARACTERS
-from sim.data.language import digest_of
+from sim.data.corpus import CHARACTERS, digest_of
 from sim.runs.files import entries, is_leftover, json_text, writing
 from sim.runs.folder import CONFIG, FORMAT_VERSION, METRICS, RunFolder, is_run_folder, read_config
 from sim.runs.manifest import Manifest

@@ -10,7 +10,7 @@ import pytest
 
 import sim
 from sim.config.language import LanguageTask
-from sim.data.language import digest_of
+from sim.data.corpus import digest_of
 from tests.docs.pages import ROOT, blocks, follow
 from tests.docs_script import load_script
 from validate.studies import load_study

@@ -22,7 +22,8 @@ from sim import (
     train_members,
     train_together,
 )
-from sim.data.language import END, TextDataset, build_text_dataset, digest_of
+from sim.data.corpus import digest_of
+from sim.data.language import END, TextDataset, build_text_dataset
 from sim.training.launch import pending_runs
 from tests.run_folder import every_file
 from tests.sim.conftest import stopped_after
