@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import signal
 import sys
 import warnings
@@ -62,8 +63,8 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
             raise
         say(f"anchorflow: a library does not fit into memory ({error}); raise the limit (ulimit -v)")
         return 2
-    except MemoryError:
-        say("anchorflow: out of memory; raise the limit (ulimit -v), or ask for something smaller")
+    except MemoryError as error:
+        say(f"anchorflow: {error or 'out of memory'}; raise the limit (ulimit -v), or ask for something smaller")
         return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")
@@ -113,6 +114,14 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     from validate.terminal.progress import show_progress
 
     import_first(arguments)
+    if name in ("demo", "study", "sweep", "train"):
+        _refuse_small_address_space()
     begin()
     with show_progress():
         return run(parse(command, options, arguments))
+
+
+def _refuse_small_address_space() -> None:
+    """Raise before torch is loaded: with less than it needs it aborts, or a process pool waits for ever."""
+    if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < 2**30:
+        raise MemoryError("training needs 1 GiB of address space")

@@ -81,6 +81,13 @@ def test_an_error_of_the_system_names_the_file(cli, monkeypatch):
     assert said == "anchorflow: f: File name too long; check the path\n"
 
 
+@pytest.mark.parametrize(("limit", "enough"), [(2**30 - 1, False), (2**30, True), (-1, True)])
+def test_an_address_space_in_which_training_would_hang_is_refused(limit, enough, cli, monkeypatch):
+    monkeypatch.setattr("resource.getrlimit", lambda _: (limit, limit))
+    said = cli("train", "--no-such-option", code=2).err
+    assert said.startswith("anchorflow: training needs 1 GiB of address space; raise the limit") != enough
+
+
 def test_the_claims_that_are_suggested_are_judged_by_the_same_runs():
     words = ["--runs", "a b", "c", "--kept", "k"]
     assert shlex.split(claims._places(parse("claims", claims.Options, ["1", *words]))) == words
