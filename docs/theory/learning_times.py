@@ -3,7 +3,6 @@
 python docs/theory/learning_times.py              print the tables from what is kept
 python docs/theory/learning_times.py --predict    predict first, with scatter: hours of processor time
 python docs/theory/learning_times.py --long       print the runs of 1000 epochs; with --predict, predict first
-python docs/theory/learning_times.py --copies     predict from narrower networks; time them beside training
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any, Literal
 
 from printing import CommandLine
 
-from sim.config.model import EmbMLPConfig
 from sim.training.launch import train_members
 from theory import LearningCurves
 from validate.judge.measures.learning import matched_test_accuracy
@@ -155,22 +153,6 @@ def bias_rows(settings: Sequence[Setting], own: list[Kept]) -> Iterable[list[str
             yield [title(setting), bias(runs[0], "predicted"), observed]
 
 
-def copy_rows(settings: Sequence[Setting], divisor: int) -> Iterable[list[str]]:
-    """Yield how far a narrower network's mean course is off, in doublings, and its cost beside a run's."""
-    for setting in settings:
-        model, training = setting.config.model, setting.config.training
-        assert isinstance(model, EmbMLPConfig)
-        narrow = model.model_copy(update={"d_m": model.d_m // divisor, "d_f": model.d_f // divisor})
-        start = time.process_time()
-        curves = predict_for(setting.config.model_copy(update={"model": narrow}), SEEDS, scatter=False)
-        cost = (time.process_time() - start) / seconds_of_run(setting)
-        own = [Kept(training.optimizer, training.learning_rate, setting.init_rate, curves)]
-        times = [t for run in setting.runs for t in times_of(run, own)]
-        off = [abs(t.predicted - t.observed) for t in times if math.isfinite(t.predicted - t.observed)]
-        shown = f"{min(off):.2f} to {max(off):.2f}" if off else ""
-        yield [title(setting), shown, f"{one_sided(times):.2f}", f"{cost:.3f}"]
-
-
 def seconds_of_run(setting: Setting) -> float:
     """Return the processor time of one run of a setting, from ten of its epochs."""
     n_epochs = setting.config.training.epochs
@@ -186,15 +168,9 @@ if __name__ == "__main__":
     line = CommandLine(__doc__)
     line.add_argument("--long", action="store_true", help="of the runs of 1000 epochs")
     line.add_argument("--predict", action="store_true", help="predict first")
-    line.add_argument("--copies", action="store_true", help="predict from narrower networks")
     options = line.parse_args()
     file = LONG_PREDICTIONS if options.long else PREDICTIONS
     everything = [s for study in (LONG if options.long else STUDIES) for s in group_runs(kept(study))]
-    if options.copies:
-        for divisor in (4, 8):
-            rows = copy_rows(everything, divisor)
-            print_table(f"widths / {divisor}", "off by, doublings", "one-sided", "cost / a run's", rows=rows)
-        raise SystemExit
     if options.predict:
         predict(everything, file)
     predictions = load_predictions(file)

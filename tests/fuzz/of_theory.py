@@ -72,7 +72,7 @@ VALUES: dict[str, Any] = {
     **{"settings": theory.AdamSettings(0.1), "batch_size": 2, "moving": ("W_emb", "W1"), "noise_every": 2},
     **{"rate": 0.1, "betas": (0.9, 0.99), "epsilon": 1e-8, "rtol": 0.01, "atol": 1e-3, "max_steps": 100},
     **{"method": "RK45", "solver": Solver(rtol=1e-3, atol=1e-3, method="RK45", max_steps=500)},
-    **{"n_epochs": 1, "max_epochs": 1, "seeds": (0,), "seed": 0, "growth": 1.5, "scatter": True},
+    **{"n_epochs": 1, "max_epochs": 1, "seeds": (0,), "seed": 0, "growth": 1.5},
     **{"clip_norm": 1.0, "tolerance": 0.01, "max_gradients": 2000, "d_m": 8, "d_f": 5},
     **{"trajectory": theory.frozen_flow(C, INITIAL, TIMES), "threshold": 0.5, "n_modes": 2},
     **{"value": lambda h: h, "derivative": np.ones_like, "u": SQUARE[0], "w": SQUARE[1], "B": SQUARE},

@@ -14,6 +14,7 @@ from tests.theory.flow_reference import Example, by_torch, relative
 from theory import TANH, AdamSettings, EmbMLPParameters, Lookup, Mapping, SGDSettings, Sum, Task
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores, single_precision
+from theory.flows.gradient_noise import BatchGradient
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining
 from theory.flows.predicted_embedding import learned_set
@@ -69,8 +70,9 @@ def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record
     steps = recorded_steps(n_steps, 1.2)
     runs = [trained(settings, steps, order) for order in range(ORDERS)]
     population = single_precision(POPULATION)
-    training = MeanTraining(population, settings, Batching(BATCH, training_size(TASK)), CLIP, TANH, 1e-3)
-    predicted = [scores(population, now.mean, TANH) for now in training.follow(START, steps)]
+    gradients = BatchGradient(population, Batching(BATCH, training_size(TASK)), TANH, START.matrices)
+    course = MeanTraining(gradients, settings, CLIP, 1e-3).follow(START.matrices.packed(), steps)
+    predicted = [scores(population, START.matrices.unpack(now.mean), TANH) for now in course]
     for name in ("memory", "reasoning train"):
         mean = np.mean([[at[name][0] for at in run] for run in runs], axis=0)
         ours = np.array([at[name][0] for at in predicted])
@@ -81,30 +83,32 @@ def test_curves_against_the_mean_of_minibatch_training(settings, n_steps, record
         record_error("mean training", float(np.abs(ours - mean).max() / fallen), below=0.11)
 
 
-def full_batch(settings, clip_norm=0.0):
-    """Return the flow of full batches, in double precision."""
+def full_batch(settings, steps, clip_norm=0.0):
+    """Return the last weights of the flow of full batches, in double precision."""
     n = training_size(TASK)
-    return MeanTraining(POPULATION, settings, Batching(n, n), clip_norm, TANH, 1e-4)
+    gradients = BatchGradient(POPULATION, Batching(n, n), TANH, START.matrices)
+    *_, last = MeanTraining(gradients, settings, clip_norm, 1e-4).follow(START.matrices.packed(), steps)
+    return START.matrices.unpack(last.mean)
 
 
 def test_full_batches_of_sgd_are_the_population_flow():
-    *_, last = full_batch(SGDSettings(0.1)).follow(START, [0, 20, 50, 100])
+    last = full_batch(SGDSettings(0.1), [0, 20, 50, 100])
     exact = theory.population_flow(
         POPULATION, START, [10.0], activation=TANH, keep=("W_emb", "W2"), solver=theory.EXACT
     )
     for name in ("W_emb", "W2"):
-        assert np.abs(getattr(last.mean, name) - exact[name][-1]).max() < 1e-3
+        assert np.abs(getattr(last, name) - exact[name][-1]).max() < 1e-3
 
 
 def test_weight_decay_shrinks_what_no_gradient_moves():
-    *_, last = full_batch(SGDSettings(0.1, weight_decay=0.5)).follow(START, [0, 10, 20])
+    last = full_batch(SGDSettings(0.1, weight_decay=0.5), [0, 10, 20])
     unseen = 31  # a token that never occurs
-    assert np.allclose(last.mean.W_emb[unseen], math.exp(-1) * START.W_emb[unseen], rtol=1e-3)
+    assert np.allclose(last.W_emb[unseen], math.exp(-1) * START.W_emb[unseen], rtol=1e-3)
 
 
 def test_clipping_bounds_the_speed():
-    *_, last = full_batch(SGDSettings(1e-3), clip_norm=0.01).follow(START, [0, 10])
-    moved = float(np.linalg.norm(last.mean.packed() - START.matrices.packed()))
+    last = full_batch(SGDSettings(1e-3), [0, 10], clip_norm=0.01)
+    moved = float(np.linalg.norm(last.packed() - START.matrices.packed()))
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
 
 
@@ -133,7 +137,7 @@ def test_steps_too_long_for_a_flow_are_warned_of(settings, batch_size, said):
     }
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        theory.predict_learning(TASK, settings, route="flow", scatter=False, **sizes)
+        theory.predict_learning(TASK, settings, route="flow", **sizes)
     texts = [str(w.message) for w in found]
     assert [text for text in texts if said and said in text] == texts
     assert bool(texts) == bool(said)
@@ -220,15 +224,15 @@ def test_cosines_at_an_accuracy_are_those_of_training(record_error):
 
 
 def test_an_accuracy_is_where_its_step_is():
-    given = {"task": TASK, "settings": SGDSettings(0.5), "route": "flow", "scatter": False, **OPTIONS}
+    given = {"task": TASK, "settings": SGDSettings(0.5), "route": "flow", **OPTIONS}
     given["seeds"] = (0,)
     found = theory.predicted_embedding(**given, accuracies=[0.2, 0.4])
     steps = [int(step) for step in found.steps[0]]
     again = theory.predicted_embedding(**given, steps=steps)
     assert again.steps.tolist() == [steps]
-    # Linear between points that are 15 % of the steps apart.
+    # Linear between points that are 15 % of the steps apart, with another draw of the scatter.
     assert again.accuracy == pytest.approx(found.accuracy, abs=0.05)
-    assert relative(again.W_emb, found.W_emb) < 0.01
+    assert relative(again.W_emb, found.W_emb) < 0.02
 
 
 def test_what_is_never_reached_is_nan():

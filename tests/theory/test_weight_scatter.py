@@ -9,6 +9,7 @@ from tests.theory.test_learning_curves import BATCH, CLIP, EXAMPLE, POPULATION, 
 from theory import TANH, SGDSettings
 from theory.flows.batches import Batching
 from theory.flows.gradient import scores
+from theory.flows.gradient_noise import BatchGradient
 from theory.flows.learning_curves import recorded_steps, training_size
 from theory.flows.mean_training import MeanTraining
 from theory.flows.weight_scatter import CurvatureFactors, WeightScatter, curvature_factors, reshuffled_share
@@ -54,7 +55,8 @@ def test_draws_have_the_covariance_of_the_formula():
     outer = [np.outer(rng.uniform(0.5, 2, n), rng.uniform(0.5, 2, m)) for n, m in shapes]
     rate, batching = 0.1, Batching(4, 40)
     scatter = WeightScatter(factors, Matrices(*outer), batching, rate)
-    draws = [scatter.reshuffled(rng) for _ in range(4_000)]
+    draws = np.array([scatter.reshuffled(rng) for _ in range(4_000)])
+    ends = np.cumsum([0, *(D.size for D in outer)])
     for k, D in enumerate(outer):
         root = np.sqrt(D.ravel())
         A = root[:, None] * np.kron(factors.inputs[k], factors.errors[k]) * root
@@ -62,7 +64,7 @@ def test_draws_have_the_covariance_of_the_formula():
         u = np.maximum(values, 1e-12) * 10 * rate / 2
         inner = vectors * (1 - np.tanh(u) / u) @ vectors.T
         P = rate * (40 / 39) / 4 / 2 * root[:, None] * inner * root
-        sample = np.cov(np.array([draw[k].ravel() for draw in draws]).T)
+        sample = np.cov(draws[:, ends[k] : ends[k + 1]].T)
         assert np.abs(sample - P).max() < 0.1 * np.abs(P).max()
 
 
@@ -85,16 +87,16 @@ def test_a_seed_draws_the_same_numbers_in_any_basis(seed, monkeypatch):
     here = drawn()
     other_bases(monkeypatch, seed)
     for ours, theirs in zip(here, drawn(), strict=True):
-        assert (
-            relative(theirs.packed(), ours.packed()) < 1e-6
-        )  # a rate of 1e-17 is 0 within rounding, f its root
+        assert relative(theirs, ours) < 1e-6  # a rate of 1e-17 is 0 within rounding, f its root
 
 
 def seen_losses(settings, steps, rng):
     batching = Batching(BATCH, training_size(TASK))
-    training = MeanTraining(POPULATION, settings, batching, CLIP, TANH, 1e-3, rng)
-    seen = (now.seen for now in training.follow(START, steps))
-    return np.array([np.mean([scores(POPULATION, at, TANH)["memory"][0] for at in now]) for now in seen])
+    start = START.matrices
+    gradients = BatchGradient(POPULATION, batching, TANH, start)
+    course = MeanTraining(gradients, settings, CLIP, 1e-3, rng).follow(start.packed(), steps)
+    seen = ([scores(POPULATION, start.unpack(at), TANH) for at in now.seen] for now in course)
+    return np.array([np.mean([found["memory"][0] for found in now]) for now in seen])
 
 
 @pytest.mark.filterwarnings("ignore:SGD's rate times the largest curvature:theory.OutsideValidityWarning")

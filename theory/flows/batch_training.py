@@ -18,7 +18,7 @@ from theory.edge.errors import IntegrationError
 from theory.flows.batches import AdamSettings, Batching, SGDSettings
 from theory.flows.gradient import softmax
 from theory.flows.mean_training import Moment
-from theory.flows.network import Activation, EmbMLPParameters
+from theory.flows.network import Activation
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
@@ -38,7 +38,7 @@ class BatchTraining:
     scale: tuple[float, float, float]  # of a gradient's entries in Adam's denominator, for each matrix
     rng: np.random.Generator
 
-    def follow(self, initial: EmbMLPParameters, steps: Iterable[int]) -> Iterator[Moment]:
+    def follow(self, initial: Matrices, steps: Iterable[int]) -> Iterator[Moment]:
         """Yield the weights after each number of steps, in the population's precision.
 
         Raises
@@ -47,9 +47,9 @@ class BatchTraining:
             If the weights overflow.
         """
         dtype = self.population.left.dtype
-        shapes, y = initial.matrices, initial.matrices.packed().astype(dtype)
-        now, sizes = shapes.unpack(y), [matrix.size for matrix in shapes]
-        scale = np.repeat(np.array(self.scale, dtype), sizes)
+        y = initial.packed().astype(dtype)
+        now = initial.unpack(y)
+        scale = np.repeat(np.array(self.scale, dtype), [matrix.size for matrix in initial])
         adam = _AdamW(self.settings, y, scale) if isinstance(self.settings, AdamSettings) else None
         batches, done = self._batches(), 0
         for step in steps:
@@ -68,7 +68,7 @@ class BatchTraining:
             if not np.isfinite(y).all():
                 remedy = "Lower the rate, or start from smaller weights"
                 raise IntegrationError("training", "the weights overflow.", step * self.settings.rate, remedy)
-            kept = Matrices(*(matrix.copy() for matrix in now))
+            kept = y.copy()
             yield Moment(step, kept, (kept,))
 
     def _batches(self) -> Iterator[tuple[FloatArray, IntArray]]:

@@ -11,16 +11,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
-import numpy as np
-
 from theory.edge.checked import Decay, Positive, Share, checked_fields
 from theory.edge.errors import InputError
-from theory.flows.gradient import population_field, token_gradient
-from theory.flows.gradient_noise import GradientNoise
-from theory.flows.ladder import product_field
-from theory.flows.network import Activation
-from theory.integrate.trajectory import Matrices
-from theory.labels.counts import CountPopulation
 
 EMBEDDING_LIMIT, TIMES_LIMIT = 2.5e-5, 1e-4
 """AdamW's rate over its batch size: the largest at which embeddings and learning times were found right."""
@@ -116,26 +108,3 @@ class Batching:
         if self.size is None or self.n_sequences is None:
             return None
         return -(-self.n_sequences // self.size)
-
-
-class BatchGradient:
-    """Mean and variance of a batch's gradient of the loss."""
-
-    def __init__(self, population: CountPopulation, batching: Batching, activation: Activation) -> None:
-        self._factor, self._activation = batching.factor, activation
-        self._noise = GradientNoise(population) if self._factor > 0 else None
-        if activation.is_linear:
-            self._field = product_field(lambda B: token_gradient(population, B))
-        else:
-            self._field = population_field(population, activation)
-
-    def mean(self, now: Matrices) -> Matrices:
-        """Return the gradient of the whole population, in its cheapest exact form."""
-        return Matrices(*(-flow for flow in self._field(now)))
-
-    def variance(self, now: Matrices) -> Matrices:
-        """Return the variance of a batch's gradient."""
-        if self._noise is None:
-            return Matrices(*(np.zeros_like(matrix) for matrix in now))
-        variance = self._noise.moments(now, self._activation).variance
-        return Matrices(*(self._factor * matrix for matrix in variance))

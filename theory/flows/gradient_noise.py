@@ -1,4 +1,4 @@
-r"""The gradient of one sequence drawn at random: its mean and its mean square, entry by entry.
+r"""The Emb-MLP's gradient on one sequence or batch drawn at random: its first two moments, entry by entry.
 
 With c the counts of a sequence, y its label, :math:`x = cW_{emb}`, :math:`h = xW_1`, p the softmax and
 :math:`\delta_y = (p - y) W_2^\top \odot \sigma'(h)`, its loss has the gradients
@@ -23,13 +23,54 @@ from scipy.sparse import csr_array
 
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.errors import InputError
-from theory.flows.gradient import softmax
+from theory.flows.batches import Batching
+from theory.flows.gradient import population_field, softmax, token_gradient
+from theory.flows.ladder import product_field
 from theory.flows.network import Activation
+from theory.flows.weight_scatter import WeightScatter, curvature_factors
 from theory.integrate.trajectory import Matrices
 from theory.labels.counts import CountPopulation
 
 _BLOCK_PAIRS = 2048
 """Pairs of counts and label are taken in blocks that stay in a processor's cache."""
+
+
+class BatchGradient:
+    """Mean and variance of a batch's gradient of the loss, as ``MeanTraining`` follows it.
+
+    ``shapes`` are matrices as the weights are to be cut into; the population's precision is that of the
+    gradients.
+    """
+
+    def __init__(
+        self, population: CountPopulation, batching: Batching, activation: Activation, shapes: Matrices
+    ) -> None:
+        self._population, self._batching, self._activation = population, batching, activation
+        self._shapes, self.dtype = shapes, population.left.dtype
+        self.sizes = [matrix.size for matrix in shapes]
+        self._noise = GradientNoise(population) if batching.factor > 0 else None
+        if activation.is_linear:
+            self._field = product_field(lambda B: token_gradient(population, B))
+        else:
+            self._field = population_field(population, activation)
+
+    def mean(self, y: FloatArray) -> FloatArray:
+        """Return the gradient of the whole population, in its cheapest exact form."""
+        return -self._field(self._shapes.unpack(y)).packed()
+
+    def variance(self, y: FloatArray) -> FloatArray:
+        """Return the variance of a batch's gradient."""
+        if self._noise is None:
+            return np.zeros_like(y)
+        variance = self._noise.moments(self._shapes.unpack(y), self._activation).variance
+        return self._batching.factor * variance.packed()
+
+    def scatter(self, y: FloatArray, mobility: FloatArray, rate: float) -> WeightScatter | None:
+        """Return the scatter of the weights about y; None where batches have no noise."""
+        if self._noise is None:
+            return None
+        factors = curvature_factors(self._population, self._shapes.unpack(y), self._activation)
+        return WeightScatter(factors, self._shapes.unpack(mobility), self._batching, rate)
 
 
 class GradientMoments(NamedTuple):

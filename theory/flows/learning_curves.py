@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,10 +30,11 @@ from theory.flows.batches import (
     warn_outside,
 )
 from theory.flows.gradient import scores, single_precision
+from theory.flows.gradient_noise import BatchGradient
 from theory.flows.mean_training import MOST_GRADIENTS, MeanTraining
 from theory.flows.narrow import Narrow
 from theory.flows.network import ActivationLike, as_activation
-from theory.integrate.trajectory import Matrices, first_passage
+from theory.integrate.trajectory import first_passage
 from theory.labels.counts import TRAINING, check_size, count_population
 from theory.task.population import draw_tables, population_size
 from theory.task.task import Task
@@ -43,6 +44,7 @@ HALF = 0.5
 FIRST = 20
 """The first step that is recorded."""
 Route = Literal["batches", "flow"]
+Scores = dict[str, tuple[float, float]]
 WidthShare = Annotated[float, Between(0.01, 1)]
 _DEPENDS, _ENDS_APART = 0.25, 0.05
 """A time is not to be relied on if half the width changes it by this many doublings, or, where neither width
@@ -133,7 +135,6 @@ def predict_learning(
     growth: Annotated[float, Between(1.001, 2)] = 1.15,
     tolerance: Positive = 3e-3,
     check_width: bool = True,
-    scatter: bool = True,
     max_gradients: Size = MOST_GRADIENTS,
     report: Callable[[int], None] = lambda step: None,
 ) -> LearningCurves:
@@ -172,8 +173,6 @@ def predict_learning(
     tolerance : float, optional
         Of the flow: the error of a step of the integrator, and of an interval over which Adam's second moment
         and the divisor of clipping are frozen; relative to the root mean square of each matrix.
-    scatter : bool, optional
-        Of the flow: whether the weights scatter about their mean, as batches make them do.
     max_gradients : int, optional
         Of the flow: how many gradients of the population each start may take; one takes as long as some
         seventy training steps on batches of 100 at the paper's size.
@@ -197,48 +196,140 @@ def predict_learning(
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
-    n_sequences = training_size(task)
-    steps_per_epoch = -(-n_sequences // batch_size)
-    steps = recorded_steps(n_epochs * steps_per_epoch, growth, steps_per_epoch if route == "batches" else 1)
-    options: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
-    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance, "route": route}
-    options |= {"scatter": scatter, "max_gradients": max_gradients, "width_share": width_share}
-    if route == "flow":
-        warn_outside(settings, Batching(batch_size, n_sequences), TIMES_LIMIT)
+    training = EmbMLPTraining(
+        task,
+        settings,
+        init_rate,
+        (d_m, d_f),
+        Batching(batch_size, training_size(task)),
+        clip_norm,
+        activation,
+        route,
+        width_share,
+        tolerance,
+        max_gradients,
+    )
+    training.check_noise(TIMES_LIMIT)
+    steps = training.recorded_steps(n_epochs * training.steps_per_epoch, growth)
+    curves = training.curves(steps, seeds, report)
+    if check_width:
+        training.warn_of_width(curves, seeds[0], report)
+    training.warn_of_lag(curves)
+    return curves
 
-    def followed(starts: Sequence[int], **other: Any) -> LearningCurves:
-        found = []
-        for seed in starts:
-            scored = []
-            for step, _, now in follow_training(task, settings, steps, seed, **options | other):
-                scored.append(now)
-                report(step)
-            found.append(scored)
+
+class Followed(NamedTuple):
+    """A point of training: the mean of the embedding there, and every data set's loss and accuracy."""
+
+    step: int
+    W_emb: FloatArray
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class EmbMLPTraining:
+    """The training of an Emb-MLP, to be followed from starts of its own."""
+
+    task: Task
+    settings: AdamSettings | SGDSettings
+    init_rate: float
+    widths: tuple[int, int]
+    batching: Batching
+    clip_norm: float
+    activation: ActivationLike
+    route: Route
+    width_share: float | None
+    tolerance: float
+    max_gradients: int
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """The number of batches in an epoch."""
+        return self.batching.per_epoch or 1
+
+    @property
+    def _narrow(self) -> Narrow:
+        share = 1.0 if self.route == "flow" and self.width_share is None else self.width_share
+        return Narrow.of(*self.widths, share)
+
+    def recorded_steps(self, n_steps: int, growth: float) -> list[int]:
+        """Return the steps to record up to a last one."""
+        return recorded_steps(n_steps, growth, self.steps_per_epoch if self.route == "batches" else 1)
+
+    def check_noise(self, limit: float) -> None:
+        """Warn if the flow's AdamW has batches too small for its rate."""
+        if self.route == "flow":
+            warn_outside(self.settings, self.batching, limit)
+
+    def follow(self, steps: Iterable[int], seed: int) -> Iterator[Followed]:
+        """Yield the points at some steps, from the weights and tables that a seed draws."""
+        rng, narrow = np.random.default_rng(seed), self._narrow
+        sigma = narrow.activation(as_activation(self.activation))
+        population = single_precision(count_population(self.task, draw_tables(self.task, rng)))
+        start = narrow.draw(self.task.vocab_size, self.init_rate, rng).matrices
+        noise, clip = rng.spawn(1)[0], self.clip_norm
+        if self.route == "batches":
+            points = BatchTraining(
+                population, self.settings, self.batching, clip, sigma, narrow.scale, noise
+            ).follow(start, steps)
+        else:
+            gradients = BatchGradient(population, self.batching, sigma, start)
+            scale = np.repeat(narrow.scale, gradients.sizes)
+            points = MeanTraining(
+                gradients, self.settings, clip, self.tolerance, noise, self.max_gradients, scale
+            ).follow(start.packed(), steps)
+        for now in points:
+            each = [scores(population, start.unpack(seen), sigma) for seen in now.seen]
+            yield Followed(now.step, start.unpack(now.mean).W_emb, mean_scores(each))
+
+    def curves(
+        self, steps: Sequence[int], seeds: Sequence[int], report: Callable[[int], None]
+    ) -> LearningCurves:
+        """Return every data set's loss and accuracy at some steps, from some starts."""
+        found: list[list[Scores]] = []
+        for seed in seeds:
+            found.append([])
+            for now in self.follow(steps, seed):
+                found[-1].append(now.scores)
+                report(now.step)
         names = [name for name in found[0][0] if name != TRAINING]
         loss, accuracy = (
             {name: np.array([[at[name][part] for at in start] for start in found]) for name in names}
             for part in (0, 1)
         )
-        return LearningCurves(np.array(steps), accuracy, loss, steps_per_epoch)
+        return LearningCurves(np.array(steps), accuracy, loss, self.steps_per_epoch)
 
-    curves, share = followed(seeds), Narrow.of(d_m, d_f, width_share).share
-    if route == "batches" and check_width and share < 1:
-        if doubtful := _apart(curves, followed(seeds[:1], width_share=share / 2)):
+    def warn_of_width(self, curves: LearningCurves, seed: int, report: Callable[[int], None]) -> None:
+        """Train the first start of narrow networks at half the width, and warn of times that it changes."""
+        share = self._narrow.share
+        if self.route == "flow" or share == 1:
+            return
+        narrower = replace(self, width_share=share / 2).curves(curves.steps.tolist(), [seed], report)
+        if doubtful := _apart(curves, narrower):
             text = (
                 f"At half of {share:.3g} of the widths the times of {', '.join(doubtful)} are others: at the "
                 "widths themselves they will be, too. Take width_share=1, which costs as much as a run."
             )
-            warnings.warn(text, OutsideValidityWarning, stacklevel=3)
-    elif route == "flow" and isinstance(settings, AdamSettings):
+            warnings.warn(text, OutsideValidityWarning, stacklevel=4)
+
+    def warn_of_lag(self, curves: LearningCurves) -> None:
+        """Warn if the flow of AdamW learns too fast for the lag of the first moment, which it leaves out."""
+        if self.route == "batches" or not isinstance(self.settings, AdamSettings):
+            return
         first = min(curves.half_time(name) for name in curves.accuracy)
-        lag = settings.betas[0] / (1 - settings.betas[0])
+        lag = self.settings.betas[0] / (1 - self.settings.betas[0])
         if 0 < first < _SHORTEST_LEARNING * lag:
             text = (
                 f"The flow learns in {first:.0f} steps, but leaves out that AdamW's first moment lags by "
                 f'{lag:.3g}: training will be later. Take route="batches".'
             )
-            warnings.warn(text, OutsideValidityWarning, stacklevel=3)
-    return curves
+            warnings.warn(text, OutsideValidityWarning, stacklevel=4)
+
+
+def mean_scores(each: Sequence[Scores]) -> Scores:
+    """Return the means of the losses and accuracies of several weights."""
+    mean = {name: np.mean([at[name] for at in each], axis=0) for name in each[0]}
+    return {name: (float(loss), float(hit)) for name, (loss, hit) in mean.items()}
 
 
 def _apart(curves: LearningCurves, narrower: LearningCurves) -> list[str]:
@@ -253,52 +344,6 @@ def _apart(curves: LearningCurves, narrower: LearningCurves) -> list[str]:
             far = abs(math.log2(a / b)) > _DEPENDS
         found += [name] * bool(far)
     return found
-
-
-def follow_training(
-    task: Task,
-    settings: AdamSettings | SGDSettings,
-    steps: Iterable[int],
-    seed: int,
-    *,
-    init_rate: float,
-    d_m: int,
-    d_f: int,
-    batch_size: int,
-    clip_norm: float,
-    activation: ActivationLike,
-    route: Route,
-    width_share: float | None,
-    tolerance: float,
-    scatter: bool,
-    max_gradients: int,
-) -> Iterator[tuple[int, Matrices, dict[str, tuple[float, float]]]]:
-    """Yield each step with the mean of the weights there, and every data set's loss and accuracy."""
-    batching, rng = Batching(batch_size, training_size(task)), np.random.default_rng(seed)
-    narrow = Narrow.of(d_m, d_f, 1.0 if route == "flow" and width_share is None else width_share)
-    sigma = narrow.activation(as_activation(activation))
-    population = single_precision(count_population(task, draw_tables(task, rng)))
-    start = narrow.draw(task.vocab_size, init_rate, rng)
-    noise = rng.spawn(1)[0]
-    training: BatchTraining | MeanTraining
-    if route == "batches":
-        training = BatchTraining(population, settings, batching, clip_norm, sigma, narrow.scale, noise)
-    else:
-        training = MeanTraining(
-            population,
-            settings,
-            batching,
-            clip_norm,
-            sigma,
-            tolerance,
-            noise if scatter else None,
-            max_gradients,
-            narrow.scale,
-        )
-    for now in training.follow(start, steps):
-        each = [scores(population, seen, sigma) for seen in now.seen]
-        mean = {name: np.mean([at[name] for at in each], axis=0) for name in each[0]}
-        yield now.step, now.mean, {name: (float(loss), float(hit)) for name, (loss, hit) in mean.items()}
 
 
 def training_size(task: Task) -> int:

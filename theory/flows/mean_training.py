@@ -6,7 +6,7 @@ Batches of B sequences, drawn without replacement from n, have gradients :math:`
     E\hat g = \bar g, \qquad
     E\hat g^2 = \bar g^2 + \frac{\operatorname{Var} g}{B}\,\frac{n - B}{n - 1},
 
-both exact for a population (``population_field``, ``GradientNoise``). Clipping at norm N divides them by
+both exact for the population of an Emb-MLP (``BatchGradient``). Clipping at norm N divides them by
 :math:`D = \max(1, \sqrt{\sum E\hat g^2} / N)`. With the time t = Σ learning rate, η the rate and λ the weight
 decay, SGD and AdamW follow on average
 
@@ -33,26 +33,17 @@ The finite size of a step and Adam's first moment, which lags by β1/(1 − β1)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import GradientLimitError, IntegrationError
-from theory.flows.batches import (
-    AdamSettings,
-    BatchGradient,
-    Batching,
-    OutsideValidityWarning,
-    SGDSettings,
-)
-from theory.flows.network import Activation, EmbMLPParameters
-from theory.flows.weight_scatter import WeightScatter, curvature_factors
+from theory.flows.batches import AdamSettings, OutsideValidityWarning, SGDSettings
 from theory.integrate.chebyshev import RKC
-from theory.integrate.trajectory import Matrices
-from theory.labels.counts import CountPopulation
 
 _RADIUS = 0.1
 """The integrator knows the stiffness to within a tenth, which it keeps in reserve anyway."""
@@ -63,12 +54,43 @@ LONGEST_STEP = 1.5
 """SGD's rate times the largest curvature: times were right up to 1.3, and wrong from 1.4 to 2.5."""
 
 
+class Scatter(Protocol):
+    """Draws of the weights' distance from their mean course, at one point of it."""
+
+    def independent(self, time: float, rng: np.random.Generator) -> FloatArray:
+        """Return a draw after some time, had all batches been drawn independently."""
+
+    def reshuffled(self, rng: np.random.Generator) -> FloatArray:
+        """Return a draw at the end of a reshuffled epoch."""
+
+
+class Gradients(Protocol):
+    """What a course has to know of a network and its batches; all weights are packed into one vector."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The number of entries of each tensor, in the vector's order."""
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """The precision in which gradients are computed."""
+
+    def mean(self, y: FloatArray) -> FloatArray:
+        """Return the mean of a batch's gradient, which is that of the whole training set."""
+
+    def variance(self, y: FloatArray) -> FloatArray:
+        """Return the variance of every entry of a batch's gradient."""
+
+    def scatter(self, y: FloatArray, mobility: FloatArray, rate: float) -> Scatter | None:
+        """Return the scatter of weights that move by ``rate`` · ``mobility`` · gradient; None without any."""
+
+
 class Moment(NamedTuple):
     """A point of the course."""
 
     step: int
-    mean: Matrices  # of the weights
-    seen: tuple[Matrices, ...]  # weights that a run may have there, averaging to the mean; scored here
+    mean: FloatArray  # of the weights, packed into one vector
+    seen: tuple[FloatArray, ...]  # weights that a run may have there, averaging to the mean; scored here
 
 
 @dataclass(frozen=True)
@@ -76,21 +98,19 @@ class MeanTraining:
     """The flow of one training run's mean, and the scatter of runs about it.
 
     ``tolerance`` holds for one step of the integrator and for one interval of frozen moments, relative to the
-    root mean square of each matrix; ``max_gradients`` limits the gradients of the population.
+    root mean square of each tensor; ``max_gradients`` limits the gradients of the training set.
     """
 
-    population: CountPopulation  # in the precision in which gradients are computed
+    gradients: Gradients
     settings: AdamSettings | SGDSettings
-    batching: Batching
     clip_norm: float  # 0: no clipping
-    activation: Activation
     tolerance: float
     rng: np.random.Generator | None = None  # draws the scatter; without it the weights have none
     max_gradients: int = MOST_GRADIENTS
-    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)  # multiplies √v̂ of each matrix (``Narrow.scale``)
+    scale: FloatArray | float = 1.0  # multiplies √v̂, entry by entry (``Narrow.scale``)
 
-    def follow(self, initial: EmbMLPParameters, steps: Iterable[int]) -> Iterator[Moment]:
-        """Yield the weights after each number of steps, in the population's precision.
+    def follow(self, initial: FloatArray, steps: Iterable[int]) -> Iterator[Moment]:
+        """Yield the weights after each number of steps, in the precision of the gradients.
 
         Raises
         ------
@@ -98,10 +118,7 @@ class MeanTraining:
             If the integrator fails, or needs more gradients than it may compute.
         """
         course, scatter = Course(self, initial), None
-        scatters, warned = (
-            self.rng is not None and self.batching.factor > 0,
-            isinstance(self.settings, AdamSettings),
-        )
+        warned = isinstance(self.settings, AdamSettings)
         for step in steps:
             if step > course.done:
                 course.go_on(step, self._felt(scatter, course.done))
@@ -113,25 +130,21 @@ class MeanTraining:
                         'slower. Take route="batches".'
                     )
                     warnings.warn(text, OutsideValidityWarning, stacklevel=2)
-                scatter = self._scatter(course) if scatters else None
+                if self.rng is not None:
+                    scatter = self.gradients.scatter(course.weights, course.mobility, self.settings.rate)
             yield self._moment(step, course.weights, scatter)
 
-    def _scatter(self, course: Course) -> WeightScatter:
-        factors = curvature_factors(self.population, course.weights, self.activation)
-        return WeightScatter(factors, course.mobility, self.batching, self.settings.rate)
-
-    def _felt(self, scatter: WeightScatter | None, done: float) -> FloatArray | None:
+    def _felt(self, scatter: Scatter | None, done: float) -> FloatArray | None:
         """Return a displacement ζ from the mean; the gradient is taken at ζ and at −ζ."""
         if scatter is None or self.rng is None:
             return None
-        return scatter.independent(done * self.settings.rate, self.rng).packed().astype(np.float64)
+        return scatter.independent(done * self.settings.rate, self.rng).astype(np.float64)
 
-    def _moment(self, step: int, mean: Matrices, scatter: WeightScatter | None) -> Moment:
+    def _moment(self, step: int, mean: FloatArray, scatter: Scatter | None) -> Moment:
         if scatter is None or self.rng is None:
             return Moment(step, mean, (mean,))
         away = scatter.reshuffled(self.rng)
-        both = (Matrices(*(m + sign * z for m, z in zip(mean, away, strict=True))) for sign in (1, -1))
-        return Moment(step, mean, tuple(both))
+        return Moment(step, mean, (mean + away, mean - away))
 
 
 class Point(NamedTuple):
@@ -151,13 +164,11 @@ class Course:
     weights would grow by a tenth more within 2000 steps, and the flow would become too stiff to follow.
     """
 
-    def __init__(self, training: MeanTraining, initial: EmbMLPParameters) -> None:
-        self._of, self._initial = training, initial
-        self._gradient = BatchGradient(training.population, training.batching, training.activation)
-        scale = np.repeat(training.scale, [matrix.size for matrix in initial.matrices])
-        self._denominator = Denominator(training.settings, scale)
-        self._dtype = training.population.left.dtype
-        self._y, self.done = initial.matrices.packed(), 0.0
+    def __init__(self, training: MeanTraining, initial: FloatArray) -> None:
+        self._of, self._gradients = training, training.gradients
+        self._cuts = np.cumsum(training.gradients.sizes)[:-1]
+        self._denominator = Denominator(training.settings, training.scale)
+        self._y, self.done = initial.astype(np.float64), 0.0
         self._length, self._n_gradients = 1.0, 0
         self._felt: FloatArray | None = None
         self._last: tuple[FloatArray, list[FloatArray]] | None = None
@@ -166,17 +177,17 @@ class Course:
         self.stiffness = 0.0  # rate × the spectral radius of what moves the weights, at most so far
 
     @property
-    def weights(self) -> Matrices:
+    def weights(self) -> FloatArray:
         """The mean of the weights."""
         return self._low(self._y)
 
     @property
-    def mobility(self) -> Matrices:
+    def mobility(self) -> FloatArray:
         """The factor that multiplies the gradient, entry by entry."""
         return self._low(np.broadcast_to(self._scale, self._y.shape))
 
-    def _low(self, y: FloatArray) -> Matrices:
-        return Matrices(*(matrix.astype(self._dtype) for matrix in self._initial.matrices.unpack(y)))
+    def _low(self, y: FloatArray) -> FloatArray:
+        return y.astype(self._gradients.dtype)
 
     def go_on(self, step: int, felt: FloatArray | None) -> None:
         """Follow the mean to a step, with gradients averaged over the weights at ±``felt`` from it."""
@@ -205,7 +216,7 @@ class Course:
         each = self._descents(y)
         away = self._low(y if self._felt is None else y + self._felt)
         squares = np.asarray(sum(descent**2 for descent in each) / len(each))
-        squares += self._gradient.variance(away).packed()
+        squares += self._gradients.variance(away)
         norm, largest = float(np.sqrt(squares.sum())), self._of.clip_norm
         divisor = max(1.0, norm / largest) if largest > 0 else 1.0
         return Point(y, np.asarray(sum(each) / len(each)), squares / divisor**2, divisor)
@@ -221,7 +232,7 @@ class Course:
                 raise GradientLimitError(
                     "the mean course", problem, self.done * self._of.settings.rate, remedy
                 )
-            each = (self._gradient.mean(self._low(at)).packed() for at in around)
+            each = (self._gradients.mean(self._low(at)) for at in around)
             self._last = y, [-gradient.astype(np.float64) for gradient in each]
         return self._last[1]
 
@@ -233,10 +244,10 @@ class Course:
         """Return the weights h steps further on, with the denominators held fixed."""
         rate = self._of.settings.rate
         start, end = self.done * rate, (self.done + h) * rate
-        sizes = [float(np.sqrt(np.mean(m**2))) for m in self._initial.matrices.unpack(here.y)]
-        atol = self._of.tolerance * np.repeat(sizes, [m.size for m in self._initial.matrices])
+        lengths = [float(np.sqrt(np.mean(m**2))) for m in np.split(here.y, self._cuts)]
+        atol = self._of.tolerance * np.repeat(lengths, self._gradients.sizes)
         if self._stepper is None:
-            options: dict[str, Any] = {"difference": float(np.finfo(self._dtype).eps) ** 0.5}
+            options: dict[str, Any] = {"difference": float(np.finfo(self._gradients.dtype).eps) ** 0.5}
             options |= {"radius_tolerance": _RADIUS}
             self._stepper = RKC(self._velocity, start, here.y, end, rtol=0.0, atol=atol, **options)
         else:
@@ -252,8 +263,8 @@ class Course:
         return self._stepper.y
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:
-        """Return the largest root mean square of a matrix, relative to that of its weights."""
-        pairs = zip(self._initial.matrices.unpack(missed), self._initial.matrices.unpack(y), strict=True)
+        """Return the largest root mean square in a tensor, relative to that of its weights."""
+        pairs = zip(np.split(missed, self._cuts), np.split(y, self._cuts), strict=True)
         return max(float(np.linalg.norm(a)) / max(float(np.linalg.norm(b)), 1e-300) for a, b in pairs)
 
 

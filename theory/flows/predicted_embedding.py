@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -24,26 +24,21 @@ from theory.flows.batches import (
     Batching,
     OutsideValidityWarning,
     SGDSettings,
-    warn_outside,
 )
-from theory.flows.learning_curves import (
-    Route,
-    WidthShare,
-    follow_training,
-    recorded_steps,
-    training_size,
-)
+from theory.flows.learning_curves import EmbMLPTraining, Followed, Route, WidthShare, training_size
 from theory.flows.mean_training import MOST_GRADIENTS
 from theory.flows.network import ActivationLike
 from theory.shapes.cosines import cosine_matrix, off_diagonal
 from theory.task.task import Task
 
-_GROWTH = 1.15
+GROWTH = 1.15
 """The ratio of successive steps, between which the embedding and the accuracy are taken to be linear."""
 _FAR, _BEYOND_CHANCE = 0.3, 1.5
 """Starts whose cosines are further apart than this, and than this many times the distance of random vectors'
 cosines, break a symmetry differently, and so do runs."""
 Accuracy = Annotated[float, Between(0, 1)]
+_Point = tuple[float, float, FloatArray]
+"""Step, accuracy and embedding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +73,16 @@ class PredictedEmbedding:
             return np.full(each.shape[1], np.nan)
         return np.asarray(np.sqrt(2 * each.var(axis=0, ddof=1).mean(axis=1)))
 
+    def warn_if_apart(self, tokens: Sequence[int]) -> None:
+        """Warn the caller's caller if two starts differ so much that runs will, too."""
+        apart, by_chance = self.apart(tokens), np.sqrt(2 / self.W_emb.shape[-1])
+        if (apart > max(_FAR, _BEYOND_CHANCE * by_chance)).any():
+            text = (
+                f"The cosines of the anchors from two starts are {np.nanmax(apart):.2f} apart (root mean "
+                "square): runs differ as much, and none is predicted by another."
+            )
+            warnings.warn(text, OutsideValidityWarning, stacklevel=4)
+
     @staticmethod
     def _cosines(W_emb: FloatArray, tokens: Sequence[int]) -> FloatArray:
         unknown = np.full((len(tokens), len(tokens)), np.nan)
@@ -104,7 +109,6 @@ def predicted_embedding(
     route: Route = "batches",
     width_share: WidthShare | None = None,
     tolerance: Positive = 1e-2,
-    scatter: bool = True,
     max_gradients: Size = MOST_GRADIENTS,
 ) -> PredictedEmbedding:
     """Return the embedding that an Emb-MLP will have at some training accuracies, or after some steps.
@@ -113,7 +117,7 @@ def predicted_embedding(
     ----------
     task, settings, init_rate, d_m, d_f, batch_size, clip_norm, activation, route, width_share
         As in ``predict_learning``.
-    tolerance, scatter, max_gradients
+    tolerance, max_gradients
         As in ``predict_learning``; for the flow.
     accuracies : sequence of float, optional
         Increasing; the embedding is returned where the accuracy first reaches each of them.
@@ -142,66 +146,73 @@ def predicted_embedding(
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
-    n_sequences = training_size(task)
-    if route == "flow":
-        warn_outside(settings, Batching(batch_size, n_sequences), EMBEDDING_LIMIT)
-    wanted = list(accuracies if steps is None else steps)
-    name = "accuracies" if steps is None else "steps"
-    if not wanted or any(a >= b for a, b in itertools.pairwise(wanted)):
-        raise InputError(name, wanted, "not increasing", "give increasing numbers, one or more")
-    epoch = -(-n_sequences // batch_size)
-    last = max_epochs * epoch if steps is None else int(wanted[-1])
-    grid = recorded_steps(last, _GROWTH, epoch if route == "batches" else 1)
-    grid = sorted({*grid, *(() if steps is None else steps)})
-    options: dict[str, Any] = {"init_rate": init_rate, "d_m": d_m, "d_f": d_f, "batch_size": batch_size}
-    options |= {"clip_norm": clip_norm, "activation": activation, "tolerance": tolerance, "route": route}
-    options |= {"scatter": scatter, "max_gradients": max_gradients, "width_share": width_share}
-    learned = learned_set(task) if data_set is None else data_set
-    starts = []
-    for seed in seeds:
-        points: list[_Point] = []
-        for step, now, found in follow_training(task, settings, grid, seed, **options):
-            if learned not in found:
-                raise InputError("data_set", learned, "no such data set", f"choose from {', '.join(found)}")
-            points.append(_Point(step, found[learned][1], now.W_emb.astype(np.float64)))
-            if steps is None and points[-1].accuracy >= wanted[-1]:
-                break
-        starts.append([_reached(points, value, by_accuracy=steps is None) for value in wanted])
-    numbers, hits, embeddings = (
-        np.array([[point[part] for point in start] for start in starts], np.float64) for part in range(3)
+    wanted = Wanted(tuple(accuracies if steps is None else steps), by_accuracy=steps is None)
+    training = EmbMLPTraining(
+        task,
+        settings,
+        init_rate,
+        (d_m, d_f),
+        Batching(batch_size, training_size(task)),
+        clip_norm,
+        activation,
+        route,
+        width_share,
+        tolerance,
+        max_gradients,
     )
-    predicted = PredictedEmbedding(numbers, hits, embeddings, learned)
-    apart = predicted.apart(task.anchors)
-    if (apart > max(_FAR, _BEYOND_CHANCE * np.sqrt(2 / embeddings.shape[-1]))).any():
-        text = (
-            f"The cosines of the anchors from two starts are {np.nanmax(apart):.2f} apart (root mean "
-            "square): runs differ as much, and none is predicted by another."
-        )
-        warnings.warn(text, OutsideValidityWarning, stacklevel=3)
+    training.check_noise(EMBEDDING_LIMIT)
+    last = max_epochs * training.steps_per_epoch if steps is None else wanted.values[-1]
+    grid = sorted({*training.recorded_steps(int(last), GROWTH), *(steps or ())})
+    courses = (training.follow(grid, seed) for seed in seeds)
+    predicted = wanted.embedding(courses, learned_set(task) if data_set is None else data_set)
+    predicted.warn_if_apart(task.anchors)
     return predicted
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The accuracies, or numbers of steps, at which embeddings are wanted."""
+
+    values: tuple[float, ...]
+    by_accuracy: bool
+
+    def __post_init__(self) -> None:
+        if not self.values or any(a >= b for a, b in itertools.pairwise(self.values)):
+            name = "accuracies" if self.by_accuracy else "steps"
+            raise InputError(name, [*self.values], "not increasing", "give increasing numbers, one or more")
+
+    def embedding(self, courses: Iterable[Iterable[Followed]], learned: str) -> PredictedEmbedding:
+        """Return the embedding where the accuracy on a data set is first reached, one row for each course."""
+        starts = []
+        for course in courses:
+            points: list[_Point] = []
+            for step, W_emb, scores in course:
+                if learned not in scores:
+                    remedy = f"choose from {', '.join(scores)}"
+                    raise InputError("data_set", learned, "no such data set", remedy)
+                points.append((step, scores[learned][1], W_emb.astype(np.float64)))
+                if self.by_accuracy and points[-1][1] >= self.values[-1]:
+                    break
+            starts.append([self._reached(points, value) for value in self.values])
+        steps, accuracy, W_emb = (
+            np.array([[point[part] for point in start] for start in starts], np.float64) for part in range(3)
+        )
+        return PredictedEmbedding(steps, accuracy, W_emb, learned)
+
+    def _reached(self, points: Sequence[_Point], value: float) -> _Point:
+        """Return the first point at a value, interpolated between two; NaN where there is none."""
+        known = [point[self.by_accuracy] for point in points]
+        k = next((k for k, at in enumerate(known) if at >= value), None)
+        if k is None:
+            return np.inf, np.nan, np.full_like(points[0][2], np.nan)
+        if k == 0:
+            return points[0]
+        share = float((value - known[k - 1]) / (known[k] - known[k - 1]))
+        (s, a, W), (t, b, V) = points[k - 1 : k + 1]
+        return s + share * (t - s), a + share * (b - a), W + share * (V - W)
 
 
 def learned_set(task: Task) -> str:
     """Return the name of the first rule's training set, or of the first mapping's where all are tables."""
     mapping = next((m for m in task.mappings if not m.is_table), task.mappings[0])
     return f"{mapping.name} train" if mapping.held_out else mapping.name
-
-
-class _Point(NamedTuple):
-    step: float
-    accuracy: float
-    W_emb: FloatArray
-
-
-def _reached(points: Sequence[_Point], value: float, *, by_accuracy: bool) -> _Point:
-    """Return the first point at a step or an accuracy, interpolated between two; NaN where there is none."""
-    known = [point.accuracy if by_accuracy else point.step for point in points]
-    k = next((k for k, at in enumerate(known) if at >= value), None)
-    if k is None:
-        return _Point(np.inf, np.nan, np.full_like(points[0].W_emb, np.nan))
-    if k == 0:
-        return points[0]
-    a, b = points[k - 1], points[k]
-    share = (value - known[k - 1]) / (known[k] - known[k - 1])
-    step, accuracy = a.step + share * (b.step - a.step), a.accuracy + share * (b.accuracy - a.accuracy)
-    return _Point(step, accuracy, a.W_emb + share * (b.W_emb - a.W_emb))

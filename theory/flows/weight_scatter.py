@@ -90,17 +90,17 @@ class WeightScatter:
         pairs = zip(factors.inputs, factors.errors, mobility, strict=True)
         self._blocks = [_Block.of(*pair) for pair in pairs]
 
-    def independent(self, time: float, rng: np.random.Generator) -> Matrices:
+    def independent(self, time: float, rng: np.random.Generator) -> FloatArray:
         """Return a draw after some time, had all batches been drawn independently."""
         return self._draw(lambda rates: -np.expm1(-2 * rates * time), rng)
 
-    def reshuffled(self, rng: np.random.Generator) -> Matrices:
+    def reshuffled(self, rng: np.random.Generator) -> FloatArray:
         """Return a draw at the end of a reshuffled epoch."""
         return self._draw(lambda rates: reshuffled_share(rates * self._half_epoch), rng)
 
-    def _draw(self, share: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> Matrices:
+    def _draw(self, share: Callable[[FloatArray], FloatArray], rng: np.random.Generator) -> FloatArray:
         drawn = (block.draw(np.sqrt(self._variance * share(block.rates)), rng) for block in self._blocks)
-        return Matrices(*drawn)
+        return np.concatenate([matrix.ravel() for matrix in drawn])
 
 
 @dataclass(frozen=True)
