@@ -73,16 +73,6 @@ class PredictedEmbedding:
             return np.full(each.shape[1], np.nan)
         return np.asarray(np.sqrt(2 * each.var(axis=0, ddof=1).mean(axis=1)))
 
-    def warn_if_apart(self, tokens: Sequence[int]) -> None:
-        """Warn the caller's caller if two starts differ so much that runs will, too."""
-        apart, by_chance = self.apart(tokens), np.sqrt(2 / self.W_emb.shape[-1])
-        if (apart > max(_FAR, _BEYOND_CHANCE * by_chance)).any():
-            text = (
-                f"The cosines of the anchors from two starts are {np.nanmax(apart):.2f} apart (root mean "
-                "square): runs differ as much, and none is predicted by another."
-            )
-            warnings.warn(text, OutsideValidityWarning, stacklevel=4)
-
     @staticmethod
     def _cosines(W_emb: FloatArray, tokens: Sequence[int]) -> FloatArray:
         unknown = np.full((len(tokens), len(tokens)), np.nan)
@@ -165,7 +155,7 @@ def predicted_embedding(
     grid = sorted({*training.recorded_steps(int(last), GROWTH), *(steps or ())})
     courses = (training.follow(grid, seed) for seed in seeds)
     predicted = wanted.embedding(courses, learned_set(task) if data_set is None else data_set)
-    predicted.warn_if_apart(task.anchors)
+    warn_if_apart(predicted, task.anchors)
     return predicted
 
 
@@ -210,6 +200,17 @@ class Wanted:
         share = float((value - known[k - 1]) / (known[k] - known[k - 1]))
         (s, a, W), (t, b, V) = points[k - 1 : k + 1]
         return s + share * (t - s), a + share * (b - a), W + share * (V - W)
+
+
+def warn_if_apart(predicted: PredictedEmbedding, tokens: Sequence[int]) -> None:
+    """Warn the caller's caller if the cosines of two starts differ so much that runs will differ, too."""
+    apart, by_chance = predicted.apart(tokens), np.sqrt(2 / predicted.W_emb.shape[-1])
+    if (apart > max(_FAR, _BEYOND_CHANCE * by_chance)).any():
+        text = (
+            f"The cosines of the anchors from two starts are {np.nanmax(apart):.2f} apart (root mean "
+            "square): runs differ as much, and none is predicted by another."
+        )
+        warnings.warn(text, OutsideValidityWarning, stacklevel=4)
 
 
 def learned_set(task: Task) -> str:
