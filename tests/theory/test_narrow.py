@@ -22,7 +22,7 @@ OPTIMISERS = {"AdamW": AdamSettings(2e-3, epsilon=1e-3, weight_decay=0.1), "SGD"
 
 def training(settings, activation=TANH, scale=(1.0, 1.0, 1.0), population=POPULATION):
     rng = np.random.default_rng(5)
-    return BatchTraining(population, settings, Batching(BATCH, N), CLIP, activation, scale, rng)
+    return BatchTraining(population, Batching(BATCH, N), activation, settings, CLIP, scale, rng)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)

@@ -31,10 +31,10 @@ class BatchTraining:
     """One training run of an Emb-MLP on a population."""
 
     population: CountPopulation
-    settings: AdamSettings | SGDSettings
     batching: Batching
-    clip_norm: float  # 0: no clipping
     activation: Activation
+    settings: AdamSettings | SGDSettings
+    clip_norm: float  # 0: no clipping
     scale: tuple[float, float, float]  # of a gradient's entries in Adam's denominator, for each matrix
     rng: np.random.Generator
 

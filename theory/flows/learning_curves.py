@@ -12,6 +12,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -196,20 +197,12 @@ def predict_learning(
     """
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
+    followed = route, width_share, tolerance, max_gradients
     training = EmbMLPTraining(
-        task,
-        settings,
-        init_rate,
-        (d_m, d_f),
-        Batching(batch_size, training_size(task)),
-        clip_norm,
-        activation,
-        route,
-        width_share,
-        tolerance,
-        max_gradients,
+        task, settings, init_rate, (d_m, d_f), batch_size, clip_norm, activation, *followed
     )
-    training.check_noise(TIMES_LIMIT)
+    if route == "flow":
+        warn_outside(settings, training.batching, TIMES_LIMIT)
     steps = training.recorded_steps(n_epochs * training.steps_per_epoch, growth)
     curves = training.curves(steps, seeds, report)
     if check_width:
@@ -234,13 +227,18 @@ class EmbMLPTraining:
     settings: AdamSettings | SGDSettings
     init_rate: float
     widths: tuple[int, int]
-    batching: Batching
+    batch_size: int
     clip_norm: float
     activation: ActivationLike
     route: Route
     width_share: float | None
     tolerance: float
     max_gradients: int
+
+    @cached_property
+    def batching(self) -> Batching:
+        """How batches are drawn."""
+        return Batching(self.batch_size, training_size(self.task))
 
     @property
     def steps_per_epoch(self) -> int:
@@ -256,28 +254,24 @@ class EmbMLPTraining:
         """Return the steps to record up to a last one."""
         return recorded_steps(n_steps, growth, self.steps_per_epoch if self.route == "batches" else 1)
 
-    def check_noise(self, limit: float) -> None:
-        """Warn if the flow's AdamW has batches too small for its rate."""
-        if self.route == "flow":
-            warn_outside(self.settings, self.batching, limit)
-
     def follow(self, steps: Iterable[int], seed: int) -> Iterator[Followed]:
         """Yield the points at some steps, from the weights and tables that a seed draws."""
         rng, narrow = np.random.default_rng(seed), self._narrow
         sigma = narrow.activation(as_activation(self.activation))
         population = single_precision(count_population(self.task, draw_tables(self.task, rng)))
         start = narrow.draw(self.task.vocab_size, self.init_rate, rng).matrices
-        noise, clip = rng.spawn(1)[0], self.clip_norm
+        drawn, how, noise = (
+            (population, self.batching, sigma),
+            (self.settings, self.clip_norm),
+            rng.spawn(1)[0],
+        )
         if self.route == "batches":
-            points = BatchTraining(
-                population, self.settings, self.batching, clip, sigma, narrow.scale, noise
-            ).follow(start, steps)
+            points = BatchTraining(*drawn, *how, narrow.scale, noise).follow(start, steps)
         else:
-            gradients = BatchGradient(population, self.batching, sigma, start)
+            gradients = BatchGradient(*drawn, start)
             scale = np.repeat(narrow.scale, gradients.sizes)
-            points = MeanTraining(
-                gradients, self.settings, clip, self.tolerance, noise, self.max_gradients, scale
-            ).follow(start.packed(), steps)
+            course = MeanTraining(gradients, *how, self.tolerance, noise, self.max_gradients, scale)
+            points = course.follow(start.packed(), steps)
         for now in points:
             each = [scores(population, start.unpack(seen), sigma) for seen in now.seen]
             yield Followed(now.step, start.unpack(now.mean).W_emb, mean_scores(each))

@@ -173,6 +173,7 @@ class Course:
         self._felt: FloatArray | None = None
         self._last: tuple[FloatArray, list[FloatArray]] | None = None
         self._scale: FloatArray | float = 1.0
+        self._fastest: FloatArray | float = np.inf
         self._stepper: RKC | None = None
         self.stiffness = 0.0  # rate × the spectral radius of what moves the weights, at most so far
 
@@ -197,6 +198,7 @@ class Course:
             rest = step - self.done
             h = min(self._length, rest)
             self._scale = self._denominator.inverse(here.squares, here.divisor, h)
+            self._fastest = self._denominator.fastest(h)
             there = self.point(self._integrated(here, h))
             squares = here.squares + (there.squares - here.squares) / 4
             divisor = here.divisor + (there.divisor - here.divisor) / 4
@@ -238,7 +240,12 @@ class Course:
 
     def _velocity(self, _: float, y: FloatArray) -> FloatArray:
         each = self._descents(y)
-        return np.asarray(self._scale * (sum(each) / len(each)) - self._of.settings.weight_decay * y)
+        return self._moved(np.asarray(sum(each) / len(each)), y)
+
+    def _moved(self, descent: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the velocity of the weights; one that wakes up moves no faster than Adam lets it."""
+        driven = np.clip(self._scale * descent, -self._fastest, self._fastest)
+        return np.asarray(driven - self._of.settings.weight_decay * y)
 
     def _integrated(self, here: Point, h: float) -> FloatArray:
         """Return the weights h steps further on, with the denominators held fixed."""
@@ -251,8 +258,7 @@ class Course:
             options |= {"radius_tolerance": _RADIUS}
             self._stepper = RKC(self._velocity, start, here.y, end, rtol=0.0, atol=atol, **options)
         else:
-            velocity = self._scale * here.descent - self._of.settings.weight_decay * here.y
-            self._stepper.restart(start, here.y, velocity, end, atol)
+            self._stepper.restart(start, here.y, self._moved(here.descent, here.y), end, atol)
         message = None
         while self._stepper.status == "running":
             message = self._stepper.step()
@@ -283,6 +289,14 @@ class Denominator:
         kept = beta ** (steps / 2)
         v = (kept * self._average + (1 - kept) * squares) / (1 - kept * beta**self._taken)
         return np.asarray(1 / (self._scale * np.sqrt(v) + self._adam.epsilon) / divisor)
+
+    def fastest(self, steps: float) -> FloatArray | float:
+        """Return the limit of a weight's speed: within ``steps`` v̂ takes up a share of its own gradient."""
+        if self._adam is None:
+            return np.inf
+        beta = self._adam.betas[1]
+        kept = beta ** (steps / 2)
+        return np.asarray(((1 - kept * beta**self._taken) / (1 - kept)) ** 0.5 / self._scale)
 
     def pass_by(self, squares: FloatArray, steps: float) -> None:
         """Advance by ``steps`` over which E ĝ² averages ``squares``."""

@@ -21,11 +21,11 @@ from theory.edge.errors import InputError
 from theory.flows.batches import (
     EMBEDDING_LIMIT,
     AdamSettings,
-    Batching,
     OutsideValidityWarning,
     SGDSettings,
+    warn_outside,
 )
-from theory.flows.learning_curves import EmbMLPTraining, Followed, Route, WidthShare, training_size
+from theory.flows.learning_curves import EmbMLPTraining, Followed, Route, WidthShare
 from theory.flows.mean_training import MOST_GRADIENTS
 from theory.flows.network import ActivationLike
 from theory.shapes.cosines import cosine_matrix, off_diagonal
@@ -137,20 +137,12 @@ def predicted_embedding(
     if len(seeds) == 0:
         raise InputError("seeds", seeds, "no start", "give at least one")
     wanted = Wanted(tuple(accuracies if steps is None else steps), by_accuracy=steps is None)
+    followed = route, width_share, tolerance, max_gradients
     training = EmbMLPTraining(
-        task,
-        settings,
-        init_rate,
-        (d_m, d_f),
-        Batching(batch_size, training_size(task)),
-        clip_norm,
-        activation,
-        route,
-        width_share,
-        tolerance,
-        max_gradients,
+        task, settings, init_rate, (d_m, d_f), batch_size, clip_norm, activation, *followed
     )
-    training.check_noise(EMBEDDING_LIMIT)
+    if route == "flow":
+        warn_outside(settings, training.batching, EMBEDDING_LIMIT)
     last = max_epochs * training.steps_per_epoch if steps is None else wanted.values[-1]
     grid = sorted({*training.recorded_steps(int(last), GROWTH), *(steps or ())})
     courses = (training.follow(grid, seed) for seed in seeds)
