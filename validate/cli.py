@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         say(f"anchorflow: a library does not fit into memory ({error}); raise the limit (ulimit -v)")
         return 2
     except MemoryError as error:
-        say(f"anchorflow: {error or 'out of memory'}; raise the limit (ulimit -v), or ask for something smaller")
+        said = str(error) or "out of memory"
+        say(f"anchorflow: {said}; raise the limit (ulimit -v), or ask for something smaller")
         return 2
     except UnfinishedRunsError as error:
         say(f"anchorflow: {error}{_hint(words, error)}")
