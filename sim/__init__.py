@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sim.config.model import EmbMLPConfig as EmbMLPConfig
     from sim.config.model import GPT2Config as GPT2Config
     from sim.config.model import ModelConfig as ModelConfig
+    from sim.config.model import ModelSection as ModelSection
     from sim.config.model import OneLayerConfig as OneLayerConfig
     from sim.config.model import TransformerConfig as TransformerConfig
-    from sim.config.model_section import ModelSection as ModelSection
     from sim.config.presets import load_preset as load_preset
     from sim.config.presets import preset_names as preset_names
     from sim.config.run import DataConfig as DataConfig

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel, OneLayerConfig, TransformerConfig
-from sim.config.model_section import LAYER_MATRICES, PRE_NORMS
+from sim.config.model import LAYER_MATRICES, PRE_NORMS, AttentionModel, OneLayerConfig, TransformerConfig
 from sim.fast import transformer as by_hand
 from sim.models.base import (
     Model,

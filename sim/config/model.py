@@ -6,32 +6,107 @@ others, so that code for several kinds may ask any of them.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from sim.config.model_section import (
-    PRE_NORMS,
-    Activation,
-    Loss,
-    Norm,
-    Positions,
-    Source,
-    names_of_layers,
-    register_kind,
-)
-from sim.config.model_section import ModelConfig as ModelConfig
-from sim.config.model_section import ModelSection as ModelSection
-from sim.config.model_section import kind_of as kind_of
-from sim.config.model_section import known_kinds as known_kinds
-from sim.config.section import Width, tagged
+from sim.config.section import Registry, Section, Width, tagged
 from theory import InputError
+from theory.edge.errors import unknown_name
 
+Activation = Literal["tanh", "relu", "gelu", "identity"]
+FanIn = Literal["d_m", "d_vob"]
+Norm = Literal["post", "pre", "pre-queries", "none"]
+Positions = Literal["learned", "none"]
+Loss = Literal["last-token", "next-token"]
+Embedding = Literal["random", "label-distributions", "shuffled-distributions"]
+Source = Literal["embedding", "position", "layer_norm"]
+PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
+"""Layer norm before attention, FFN and read-out."""
+LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
+"""The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
 OWN_SCALED = ("W_E", "W_pos", "W_O", "W_out")
 """The matrices that ``own_scales`` keeps at GPT-2's own initial scale."""
 
 
-@register_kind
+class ModelSection(Section):
+    """The settings that every kind of model has. A kind is a subclass with a ``kind`` of its own.
+
+    Its matrices and its computations are in a ``sim.Model``, which ``sim.register_model`` joins to it.
+    """
+
+    embedding: ClassVar[str]
+    """The name of the embedding's tensor."""
+    reads_text: ClassVar[bool] = False
+    """Whether it predicts every next token of sequences that may be padded, so that it can train on text."""
+    reads_order: ClassVar[bool] = True
+    """Whether its answer may depend on the order of the tokens; a sum of embeddings has none."""
+
+    kind: str = ""
+    embedding_fan_in: FanIn = tagged("chosen", "d_m")
+    """Which dimension γ acts on for the embedding (and W_pos): d_m, or its rows; others use their fan-in."""
+    initial_embedding: Embedding = tagged("paper", "random")
+    """How the embedding starts: drawn, as the theory predicts it (rows along r_s (P^s − P̄)), or with these
+    rows exchanged among each mapping's anchors."""
+    tensor_init_rates: dict[str, Annotated[float, Field(ge=-5, le=5)]] = tagged("chosen", {})
+    """γ of single matrices ("0.W_Q") or of all layers' ("W_Q"), instead of the run's γ."""
+
+    @abstractmethod
+    def matrix_names(self) -> list[str]:
+        """Return the names under which matrices can be given a γ of their own."""
+
+    def width(self, vocab_size: int) -> int:
+        """Return d_m, the width of the embedding."""
+        width: int = getattr(self, "d_m")  # noqa: B009  # Most kinds have it as a key.
+        return width
+
+    @property
+    def first_attention_reads(self) -> Source | None:
+        """What sets the scale of the first attention's input (Lemma 1); None without attention."""
+        return None
+
+    @property
+    def one_initial_scale(self) -> bool:
+        """Whether the first attention starts as Lemma 1 assumes: matrices at one scale, no biases."""
+        drawn = self.initial_embedding == "random" and self.embedding_fan_in == "d_m"
+        return drawn and not self.tensor_init_rates
+
+    @model_validator(mode="after")
+    def _known_matrices(self) -> ModelSection:
+        for name in self.tensor_init_rates:
+            if name not in self.matrix_names():
+                raise unknown_name("matrix", name, self.matrix_names(), "tensor_init_rates")
+        return self
+
+
+def _names_of_layers(n_layers: int) -> list[str]:
+    """Return the names of layers' matrices: of all layers alike, and of each."""
+    return [*LAYER_MATRICES, *(f"{layer}.{name}" for layer in range(n_layers) for name in LAYER_MATRICES)]
+
+
+KINDS = Registry[ModelSection](
+    ModelSection, "kind", "emb-mlp", "sim.architectures", but=("emb_mlp", "gpt2", "transformer")
+)
+"""The kinds of model; the settings of our own are below, so that reading them does not wait for torch."""
+
+
+def kind_of(model: Any) -> Any:
+    """Return the kind that a model section names: emb-mlp where it names none."""
+    return model.get("kind", KINDS.usual) if isinstance(model, Mapping) else getattr(model, "kind", None)
+
+
+def _read(model: Any) -> Any:
+    """Return a table as the section of its kind."""
+    return KINDS.named_in(model)(**model) if isinstance(model, Mapping) else model
+
+
+ModelConfig = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_read)]
+"""A section of any registered kind; a table without ``kind`` is an Emb-MLP."""
+
+
+@KINDS.add
 class EmbMLPConfig(ModelSection):
     """The Emb-MLP of Definition 1."""
 
@@ -52,7 +127,7 @@ class EmbMLPConfig(ModelSection):
         return ["W_emb", "W1", "W2"]
 
 
-@register_kind
+@KINDS.add
 class OneLayerConfig(ModelSection):
     """The one-layer Transformer of Definition 2: d_m = d_vob, no norm, no positions, no read-out."""
 
@@ -80,13 +155,13 @@ class OneLayerConfig(ModelSection):
     """σ. Assumption 1 holds for tanh and identity."""
 
     def matrix_names(self) -> list[str]:
-        return ["W_E", *names_of_layers(1)]
+        return ["W_E", *_names_of_layers(1)]
 
     def width(self, vocab_size: int) -> int:
         return vocab_size
 
 
-@register_kind
+@KINDS.add
 class TransformerConfig(ModelSection):
     """The Transformer of Appendix A.1."""
 
@@ -128,7 +203,7 @@ class TransformerConfig(ModelSection):
 
     def matrix_names(self) -> list[str]:
         positions = ["W_pos"] if self.positions == "learned" else []
-        return ["W_E", *positions, *names_of_layers(self.n_layers), "W_U"]
+        return ["W_E", *positions, *_names_of_layers(self.n_layers), "W_U"]
 
     @property
     def first_attention_reads(self) -> Source:
@@ -142,7 +217,7 @@ class TransformerConfig(ModelSection):
         return super().one_initial_scale and not biased and self.norm != "pre-queries"
 
 
-@register_kind
+@KINDS.add
 class GPT2Config(ModelSection):
     """GPT-2: pre-norm, tied read-out, GELU (tanh form), learned positions, biases, next-token loss.
 
@@ -182,7 +257,7 @@ class GPT2Config(ModelSection):
         return self
 
     def matrix_names(self) -> list[str]:
-        return ["W_E", "W_pos", *names_of_layers(self.n_layers)]
+        return ["W_E", "W_pos", *_names_of_layers(self.n_layers)]
 
     @property
     def one_initial_scale(self) -> bool:

@@ -1,11 +1,13 @@
-"""What every section of a configuration has in common: strict types, refusals by name, differences."""
+"""What sections of a configuration have in common: strict types, refusals by name, kinds, differences."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
@@ -92,6 +94,51 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     # The value may have come from a file, an option or Python; the message says what is allowed.
     remedy = "add it" if problem["type"] == "missing" else "give another value"
     return InputError(position or "configuration", value, message[0].lower() + message[1:], remedy)
+
+
+Kind = TypeVar("Kind", bound=Section)
+
+
+class Registry(dict[str, type[Kind]]):
+    """Sections by the default of the one ``field`` that tells them apart, as far as they are registered.
+
+    The files of a folder, ``package``, register theirs when they are imported, apart from those ``but`` whose
+    sections are elsewhere. A table without the field is of the ``usual`` kind.
+    """
+
+    def __init__(self, base: Any, field: str, usual: str, package: str, but: Collection[str] = ()) -> None:
+        super().__init__()
+        self.base, self.field, self.usual, self.package, self.but = base, field, usual, package, but
+
+    def add(self, section: type[Kind]) -> type[Kind]:
+        """Add a section; refuse one of another type, without a name, or with another's; a decorator."""
+        if not (isinstance(section, type) and issubclass(section, self.base)):
+            problem, remedy = f"not a subclass of {self.base.__name__}", "derive one from it"
+            raise InputError(self.field, section, problem, remedy)
+        name = section.model_fields[self.field].default
+        if not (isinstance(name, str) and name):
+            problem = f"a section's {self.field} needs a default"
+            raise InputError(self.field, name, problem, f'write {self.field}: Literal["x"] = "x"')
+        names = [f"{each.__module__}.{each.__qualname__}" for each in (self.get(name, section), section)]
+        if names[0] != names[1]:
+            raise InputError(self.field, name, f"{names[0]} has that name", "choose another")
+        self[name] = section
+        return section
+
+    def complete(self) -> Registry[Kind]:
+        """Return the registry once every file of the folder is imported."""
+        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
+            if module.name not in self.but:
+                importlib.import_module(f"{self.package}.{module.name}")
+        return self
+
+    def named_in(self, table: Mapping[str, Any]) -> type[Kind]:
+        """Return the section that a table of settings names."""
+        name, known = table.get(self.field, self.usual), self.complete()
+        if not isinstance(name, str) or name not in known:
+            remedy = f"choose one of {', '.join(known)}"
+            raise InputError(self.field, name, f"unknown {self.field}", remedy)
+        return known[name]
 
 
 def differences(own: BaseModel, other: BaseModel) -> str:

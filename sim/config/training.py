@@ -1,4 +1,4 @@
-"""How a run is trained, and which optimisers there are.
+"""How a run is trained, its schedule and its end; which optimisers there are.
 
 Sources are as in ``sim.config.run``. A file of ``sim/optimizers`` is an optimiser: its settings, what it
 remembers, its step and, where theory has one, its flow.
@@ -6,13 +6,13 @@ remembers, its step and, where theory has one, its flow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from sim.config.section import MANY, Count, Section, Several, tagged
-from sim.discovery import import_files
+from sim.config.section import MANY, Count, Registry, Section, Several, tagged
 from theory import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     Tensors = list[Tensor]
     States = Mapping[str, list[Tensor]]
 
+HALF = 0.5
+"""The accuracy at which a data set counts as fitted: half-way between none and all of it."""
+HELD_OUT = "rsn_test"
+"""The data set that is never trained on."""
 Epoch = Annotated[int, Field(ge=0, le=MANY)]
 
 
@@ -104,6 +108,48 @@ class TrainingConfig(Section):
             raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
         return self
 
+    def rate_at(self, step: int, steps_per_epoch: int) -> float:
+        """Return the learning rate of a step, counted from 0.
+
+        "warmup-cosine" rises linearly from ``learning_rate`` to ``warmup_factor`` times that during the
+        warm-up and falls along half a cosine to ``final_learning_rate``, which the last step (or epoch) has.
+        """
+        if self.schedule == "constant":
+            return self.learning_rate
+        by_step = self.schedule_every == "step"
+        time, per_epoch = (step, steps_per_epoch) if by_step else (step // steps_per_epoch, 1)
+        warmup, total = self.warmup_epochs * per_epoch, self.schedule_length * per_epoch
+        peak, final = self.peak_learning_rate, self.final_learning_rate
+        if time < warmup:
+            return self.learning_rate + (peak - self.learning_rate) * time / warmup
+        progress = min((time - warmup) / max(total - warmup - 1, 1), 1.0)
+        return final + (peak - final) * (1 + math.cos(math.pi * progress)) / 2
+
+    def next_mark(self, position: int, steps_per_epoch: int) -> int:
+        """Return the position within the epoch at which a run evaluates next; the last is its end."""
+        parts = self.evaluations_per_epoch
+        marks = (round(part * steps_per_epoch / parts) for part in range(1, parts + 1))
+        return next(mark for mark in marks if mark > position)
+
+    def has_ended(self, metrics: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether a run with these evaluations takes no further step.
+
+        With ``patience`` it ends at the first evaluation after a whole epoch at which Σ learning rate is
+        2^patience times, up to rounding, its value when the latest training set was fitted. Before the first
+        set is fitted, and for sets that the initial weights fit, patience does not count.
+        """
+        if not metrics or metrics[-1]["epoch"] % 1:
+            return False
+        if metrics[-1]["epoch"] == self.epochs:
+            return True
+        fitted = [
+            next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
+            for part in metrics[0]["accuracy"]
+            if part != HELD_OUT
+        ]
+        last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
+        return bool(self.patience) and last > 0 and now >= (1 - 1e-9) * 2**self.patience * last
+
     @property
     def schedule_length(self) -> int:
         """The schedule's length in epochs."""
@@ -117,7 +163,7 @@ class TrainingConfig(Section):
     if not TYPE_CHECKING:
 
         def __new__(cls, /, **data: Any) -> TrainingConfig:  # noqa: D102
-            return super().__new__(optimizer_of(data) if cls is TrainingConfig else cls)
+            return super().__new__(OPTIMIZERS.named_in(data) if cls is TrainingConfig else cls)
 
     def initial_state(self, weight: Tensor) -> dict[str, Tensor]:
         """Return what steps remember of a tensor, by the names that checkpoints use."""
@@ -147,8 +193,8 @@ class TrainingConfig(Section):
         return None
 
 
-OPTIMIZERS: dict[str, type[TrainingConfig]] = {}
-"""The optimisers that are registered so far; ``known_optimizers`` has all of them."""
+OPTIMIZERS = Registry[TrainingConfig](TrainingConfig, "optimizer", "adamw", "sim.optimizers")
+"""The optimisers that are registered so far."""
 Optimiser = TypeVar("Optimiser", bound=TrainingConfig)
 
 
@@ -160,36 +206,15 @@ def register_optimizer(optimizer: type[Optimiser]) -> type[Optimiser]:
     InputError
         If it is no such subclass, or another class has the default name of its field ``optimizer``.
     """
-    if not (isinstance(optimizer, type) and issubclass(optimizer, TrainingConfig)):
-        problem, remedy = "not a subclass of TrainingConfig", "derive one from TrainingConfig"
-        raise InputError("optimizer", optimizer, problem, remedy)
-    name = optimizer.model_fields["optimizer"].default
-    other = OPTIMIZERS.get(name, optimizer)
-    if (other.__module__, other.__qualname__) != (optimizer.__module__, optimizer.__qualname__):
-        raise InputError("optimizer", name, f"{other.__qualname__} has that name", "choose another")
-    OPTIMIZERS[name] = optimizer
+    OPTIMIZERS.add(optimizer)
     return optimizer
-
-
-def known_optimizers() -> dict[str, type[TrainingConfig]]:
-    """Return every optimiser that a configuration may name."""
-    import_files("sim.optimizers")
-    return OPTIMIZERS
-
-
-def optimizer_of(table: Mapping[str, Any]) -> type[TrainingConfig]:
-    """Return the class of the optimiser that a table of settings names."""
-    name, known = table.get("optimizer", "adamw"), known_optimizers()
-    if not isinstance(name, str) or name not in known:
-        raise InputError("optimizer", name, "unknown optimiser", f"choose one of {', '.join(known)}")
-    return known[name]
 
 
 def _read(training: Any) -> Any:
     """Return a table as the settings of its optimiser, without unchanged ones of others (saved before)."""
     if not isinstance(training, Mapping):
         return training
-    own = optimizer_of(training)
+    own = OPTIMIZERS.named_in(training)
     others = {k: f.default for each in OPTIMIZERS.values() for k, f in each.model_fields.items()}
     return own(**{k: v for k, v in training.items() if k in own.model_fields or others.get(k, ...) != v})
 

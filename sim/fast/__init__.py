@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from sim.config.model_section import ModelSection
+from sim.config.model import ModelSection
 from sim.models.base import model_of, registered
 from sim.models.layers import Parameters
 

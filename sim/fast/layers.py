@@ -19,8 +19,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from sim.config.model import EmbMLPConfig
-from sim.config.model_section import Activation
+from sim.config.model import Activation, EmbMLPConfig
 from sim.models.layers import ACTIVATIONS, Parameters, look_up_sum, own_rows
 
 ops: Any = torch.ops.aten

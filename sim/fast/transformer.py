@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.config.model import AttentionModel
-from sim.config.model_section import PRE_NORMS
+from sim.config.model import PRE_NORMS, AttentionModel
 from sim.fast.attention import Attention, LastPositionAttention, RowProjections
 from sim.fast.layers import (
     Norm,

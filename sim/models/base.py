@@ -7,6 +7,7 @@ A model is a subclass of ``Model`` and a section of the configuration (``sim.Mod
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from sim.config.model import ModelConfig, ModelSection
-from sim.config.model_section import FanIn, register_kind
-from sim.discovery import import_files
+from sim.config.model import KINDS, FanIn, ModelConfig, ModelSection
 from sim.models.layers import Parameters
 from theory import InputError
 from theory.edge.checked import checked
@@ -166,13 +165,11 @@ def register_model(
     InputError
         If an argument is of another type, the kind has no default name, or another section has it already.
     """
-    for argument, given, base in (("section", section, ModelSection), ("model", model, Model)):
-        if not (isinstance(given, type) and issubclass(given, base)):
-            problem, remedy = f"not a subclass of {base.__name__}", f"derive one from {base.__name__}"
-            raise InputError(argument, given, problem, remedy)
+    if not (isinstance(model, type) and issubclass(model, Model)):
+        raise InputError("model", model, "not a subclass of Model", "derive one from it")
     if gradients is not None and not callable(gradients):
         raise InputError("gradients", gradients, "not a function", "leave it out, or give a function")
-    _REGISTERED[register_kind(section)] = model, gradients
+    _REGISTERED[KINDS.add(section)] = model, gradients
 
 
 def registered(section: ModelSection) -> tuple[type[Model[Any]], ByHand | None]:
@@ -180,7 +177,8 @@ def registered(section: ModelSection) -> tuple[type[Model[Any]], ByHand | None]:
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "not a model section", "give e.g. EmbMLPConfig()")
     if type(section) not in _REGISTERED:
-        import_files("sim.architectures")
+        for architecture in KINDS.but:
+            importlib.import_module(f"{KINDS.package}.{architecture}")
     if type(section) not in _REGISTERED:
         raise InputError("section", type(section).__name__, "has no model", "call sim.register_model first")
     return _REGISTERED[type(section)]

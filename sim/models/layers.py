@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from sim.config.model_section import Activation
+from sim.config.model import Activation
 
 Parameters = dict[str, Tensor]
 Keep = Callable[[str, Tensor], None]

@@ -24,7 +24,6 @@ from sim.runs.records import Arrays, CheckpointState
 from sim.runs.run import is_complete
 from sim.training.execution import Execution
 from sim.training.kernels import choose_kernels, route_for
-from sim.training.schedule import has_ended, next_mark
 from sim.training.trainer import Trainer
 from theory import InputError
 from theory.edge.checked import checked
@@ -106,7 +105,7 @@ def train_together(
         constant = {"matmul": asdict(route), "kernels": asdict(kernels), "tokenizer": tokenizer}
         session = _Session(trainer, folders, report, recorded, constant)
         while not session.is_over():
-            mark = next_mark(trainer.training, trainer.position, trainer.steps_per_epoch)
+            mark = trainer.training.next_mark(trainer.position, trainer.steps_per_epoch)
             if not trainer.advance(mark, stop):
                 break
             session.record()
@@ -156,7 +155,7 @@ class _Session:
 
     def is_over(self) -> bool:
         """Return whether the run takes no more steps: members with patience train alone."""
-        return has_ended(self.trainer.training, self.metrics[0])
+        return self.trainer.training.has_ended(self.metrics[0])
 
     def record(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch

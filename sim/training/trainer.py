@@ -26,7 +26,6 @@ from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
 from sim.training.members import check_frozen, check_shared, check_size
 from sim.training.optimizer import Optimizer, by_member, clip_divisor
-from sim.training.schedule import learning_rate
 from theory.edge.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
@@ -153,7 +152,7 @@ class Trainer:
 
     def rates(self, step: int) -> list[float]:
         """Return each member's learning rate at a step."""
-        return [learning_rate(member.training, step, self.steps_per_epoch) for member in self.members]
+        return [member.training.rate_at(step, self.steps_per_epoch) for member in self.members]
 
     def note_rates(self, rates: Sequence[float]) -> None:
         """Add the learning rates of a step to the sums of the members that took it."""

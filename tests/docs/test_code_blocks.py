@@ -76,7 +76,7 @@ def _importable(monkeypatch):
     for module in EXTENSIONS:
         sys.modules.pop(module, None)
     yield
-    from sim.config.model_section import KINDS
+    from sim.config.model import KINDS
     from sim.config.training import OPTIMIZERS
     from validate import FIGURES
     from validate.predict.predictors import PREDICTORS

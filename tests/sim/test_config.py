@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from sim import MemberConfig, RunConfig, TrainingConfig, make_run_config, register_model
 from sim.architectures.emb_mlp import EmbMLP
 from sim.config.language import CorpusSource, corpus_name
-from sim.config.model import EmbMLPConfig, TransformerConfig, known_kinds
-from sim.config.model_section import LAYER_MATRICES
+from sim.config.model import KINDS, LAYER_MATRICES, EmbMLPConfig, TransformerConfig
 from sim.config.presets import load_preset, merge, over_preset, preset_names
 from sim.config.run import make_member_config, sources
 from sim.config.section import differences
 from sim.models.initial import tensor_specs
-from sim.training.schedule import learning_rate
 from theory import InputError, Task
 from theory.task.task import task_to_dict
 
@@ -58,7 +56,7 @@ def test_numbers_of_numpy_and_paths_are_those_of_a_file() -> None:
 def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
     member = make_run_config({"model": {"kind": kind}, "task": "paper"}).members()[0]
     assert make_member_config(member.model_dump(mode="json")) == member
-    assert (member.model.kind, type(member.model)) == (kind, known_kinds()[kind])
+    assert (member.model.kind, type(member.model)) == (kind, KINDS.complete()[kind])
     matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
     assert {name for name in member.model.matrix_names() if name not in LAYER_MATRICES} == matrices
 
@@ -189,7 +187,7 @@ def test_presets_of_the_paper_and_of_its_group() -> None:
         assert (model.read_out_bias, model.biases) == (True, False)
         training = config.training
         assert (training.batch_size, training.clip_norm) == (100, 1.0)
-        at = [learning_rate(training, 1980 * epoch, 1980) for epoch in (0, 10, 199)]
+        at = [training.rate_at(1980 * epoch, 1980) for epoch in (0, 10, 199)]
         assert at == pytest.approx(expected)
     later: Any = make_run_config(load_preset("group-pre")).model
     assert (later.norm, later.activation, later.biases) == ("pre-queries", "gelu", True)
@@ -240,10 +238,10 @@ def test_a_kind_of_model_has_a_name_by_default() -> None:
     class Nameless(EmbMLPConfig):
         kind: Literal["nameless"]  # type: ignore[assignment]
 
-    before = dict(known_kinds())
+    before = dict(KINDS.complete())
     with pytest.raises(InputError, match=r"^kind = .*needs a default"):
         register_model(Nameless, EmbMLP)
-    assert before == known_kinds()
+    assert before == KINDS.complete()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 
 from sim import SGD, AdamW, Run, Trainer, TrainingConfig, make_run_config, register_optimizer, train
 from sim.config.run import make_member_config
-from sim.config.training import OPTIMIZERS, Step, known_optimizers
+from sim.config.training import OPTIMIZERS, Step
 from tests.sim.conftest import TRANSFORMER, small
 from theory import AdamSettings, InputError, SGDSettings
 
@@ -21,7 +21,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def test_every_optimiser_is_tested() -> None:
-    assert OPTIONS.keys() == known_optimizers().keys()
+    assert OPTIONS.keys() == OPTIMIZERS.complete().keys()
 
 
 @pytest.mark.parametrize("frozen", [None, 0.0, 1.0])

@@ -12,7 +12,6 @@ import torch
 from sim import Run, train
 from sim.config.training import TrainingConfig
 from sim.runs.run import is_complete
-from sim.training.schedule import has_ended, learning_rate
 from sim.training.session import train_together
 from tests.sim.conftest import small, small_member, stopped_after
 
@@ -50,8 +49,8 @@ def test_a_run_ends_one_doubling_after_the_last_set_was_fitted(
     rows: list[tuple[float, float, float, float]], ended: bool
 ) -> None:
     metrics = evaluations(*rows, rate=0.1)
-    assert has_ended(small(epochs=10, patience=1.0).training, metrics) is ended
-    assert has_ended(small(epochs=10).training, metrics) is (bool(rows) and rows[-1][0] == 10)
+    assert small(epochs=10, patience=1.0).training.has_ended(metrics) is ended
+    assert small(epochs=10).training.has_ended(metrics) is (bool(rows) and rows[-1][0] == 10)
 
 
 @pytest.mark.parametrize("rate", [1e-4, 3e-4, 5e-6])
@@ -63,7 +62,7 @@ def test_rounded_sums_make_no_run_longer(rate: float) -> None:
         for now in (2 * fitted - 1, 2 * fitted):
             metrics = evaluations((0, 0.0, 0.0, 0.0), (fitted, 0.0, 0.5, 0.0), (now, 0.0, 0.5, 0.0))
             summed = [line | {"sum_learning_rate": sums[line["epoch"]]} for line in metrics]
-            assert has_ended(training, summed) is (now == 2 * fitted)
+            assert training.has_ended(summed) is (now == 2 * fitted)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +103,7 @@ def _rates(**options: Any) -> list[float]:
     """Return the learning rate of each step of a run."""
     scale: Any = {"learning_rate": START, "warmup_factor": FACTOR, "final_learning_rate": FINAL}
     training = TrainingConfig(schedule="warmup-cosine", **scale, **options)
-    found = [learning_rate(training, step, STEPS) for step in range(training.epochs * STEPS)]
+    found = [training.rate_at(step, STEPS) for step in range(training.epochs * STEPS)]
     assert training.peak_learning_rate == pytest.approx(START * FACTOR)
     return found
 

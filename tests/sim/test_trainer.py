@@ -14,7 +14,6 @@ import torch
 from sim import MemberConfig, Trainer, estimate, label_logits, seeds, train_together
 from sim.data.dataset import TaskDataset
 from sim.training import trainer as module
-from sim.training.schedule import learning_rate
 from tests.sim.conftest import NOISY_TASK, small, small_member
 from theory import InputError
 
@@ -54,7 +53,7 @@ def plain_run(member: MemberConfig, epochs: int) -> tuple[Trainer, dict[str, tor
             torch.nn.functional.cross_entropy(logits[0], labels[rows]).backward()
             if t.clip_norm > 0:
                 torch.nn.utils.clip_grad_norm_(moving, t.clip_norm)
-            optimizer.param_groups[0]["lr"] = learning_rate(t, step, trainer.steps_per_epoch)
+            optimizer.param_groups[0]["lr"] = t.rate_at(step, trainer.steps_per_epoch)
             optimizer.step()
     return trainer, weights
 
@@ -75,9 +74,7 @@ def test_steps_are_those_of_a_plain_loop(options: dict[str, Any]) -> None:
     trainer, plain = plain_run(member, 3)
     for name, weight in plain.items():
         torch.testing.assert_close(trainer.parameters[name][0], weight.detach(), rtol=1e-10, atol=1e-10)
-    rates = [
-        learning_rate(member.training, s, trainer.steps_per_epoch) for s in range(trainer.optimizer.step)
-    ]
+    rates = [member.training.rate_at(s, trainer.steps_per_epoch) for s in range(trainer.optimizer.step)]
     assert trainer.sum_learning_rate == pytest.approx([sum(rates)])
 
 

@@ -13,11 +13,11 @@ from pydantic import Field
 
 import sim
 from sim.config.language import LanguageTask
-from sim.config.model import known_kinds
+from sim.config.model import KINDS
 from sim.config.presets import experiment_for, load_preset, merge, over_preset, preset_names
 from sim.config.run import Kernels, RunConfig, make_run_config
 from sim.config.task_files import as_task, read_description, task_table
-from sim.config.training import known_optimizers
+from sim.config.training import OPTIMIZERS
 from theory import InputError
 from theory.edge.errors import unknown_key
 from theory.edge.reading import is_folder
@@ -59,8 +59,8 @@ class Options(TrainingOptions):
     @classmethod
     def known_keys(cls) -> list[Option]:
         """Return an option for every key of a configuration, of every kind of model and optimiser."""
-        models = [RunConfig(model=kind()) for kind in known_kinds().values()]
-        trainings = [RunConfig(training=optimizer()) for optimizer in known_optimizers().values()]
+        models = [RunConfig(model=kind()) for kind in KINDS.complete().values()]
+        trainings = [RunConfig(training=optimizer()) for optimizer in OPTIMIZERS.complete().values()]
         return union(map(_keys_of, models + trainings))
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, PlainSerializer, computed_field
 
-from sim.training.schedule import HELD_OUT
+from sim.config.training import HELD_OUT
 from theory import Task, off_diagonal
 from theory.edge.checked import checked
 from theory.edge.display import html_table, ranges

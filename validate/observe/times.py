@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sim.training.schedule import HALF as HALF
-from sim.training.schedule import HELD_OUT
+from sim.config.training import HALF as HALF
+from sim.config.training import HELD_OUT
 from theory import InputError
 from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage

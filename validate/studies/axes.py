@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sim.config.model import known_kinds
+from sim.config.model import KINDS
 from sim.config.presets import over_preset
 from sim.config.run import DataConfig
 from sim.config.task_files import task_table
-from sim.config.training import known_optimizers
+from sim.config.training import OPTIMIZERS
 from theory import InputError
 from theory.edge.checked import as_integer
 from theory.edge.errors import unknown_name
@@ -103,7 +103,7 @@ def _override(name: str, value: Any, base: Mapping[str, Any]) -> Overrides:
 def _path(name: str) -> str:
     """Return the dotted path of a setting, of any model or optimiser, that may lack its section."""
     keys = {"data": set(DataConfig.model_fields), "task": set(TASK_KEYS)}
-    for section, kinds in (("model", known_kinds()), ("training", known_optimizers())):
+    for section, kinds in (("model", KINDS.complete()), ("training", OPTIMIZERS.complete())):
         keys[section] = {key for kind in kinds.values() for key in kind.model_fields}
     known = sorted(f"{section}.{key}" for section, own in keys.items() for key in own)
     fitting = [path for path in known if name in (path, path.partition(".")[2])]

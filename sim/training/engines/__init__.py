@@ -20,7 +20,6 @@ from sim.fast.matmul import keep_freed_memory
 from sim.runs.folder import METRICS, RunFolder
 from sim.training.execution import Execution
 from sim.training.members import groups_of_members
-from sim.training.schedule import has_ended
 from sim.training.session import Progress, Report
 from theory import InputError
 from theory.edge.errors import unknown_name
@@ -115,7 +114,7 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
             read[path] = written
             epoch, metrics = _metrics(path)
             for done in range(before[path] + 1, epoch + 1):
-                is_over = done == epoch and has_ended(member.training, metrics)
+                is_over = done == epoch and member.training.has_ended(metrics)
                 report(Progress(member.name, done, member.training.epochs, is_over))
             before[path] = max(epoch, before[path])
 
