@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, store_projections, weight_gradient
 from sim.fast.matmul import small_products
-from sim.fast.token_table import TableProjections
 from sim.models.layers import Parameters, causal_mask, joined
 
 
@@ -61,7 +60,7 @@ class Attention:
     prefix: str
     sizes: tuple[int, int, int]
     n_heads: int
-    projections: RowProjections | TableProjections
+    projections: RowProjections
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
         """Return (M, B L, d_m) for x of shape (M, B L, d_m), and what the derivative needs."""
@@ -76,8 +75,8 @@ class Attention:
         y = add_bias(torch.bmm(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (projected, q, k, v, weights, mixed)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor | None:
-        """Return dx, shape (M, B L, d_m), or None if it went straight to the tables."""
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+        """Return dx, shape (M, B L, d_m)."""
         projected, q, k, v, weights, mixed = saved
         found[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
         if f"{self.prefix}b_O" in p:

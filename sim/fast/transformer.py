@@ -20,7 +20,6 @@ from sim.fast.layers import (
     table_gradient,
     weight_gradient,
 )
-from sim.fast.token_table import TableProjections, pays
 from sim.models.base import next_tokens
 from sim.models.layers import Parameters, look_up
 
@@ -28,25 +27,21 @@ from sim.models.layers import Parameters, look_up
 class _Layer:
     """One layer: h = x + Attn(x), x' = h + MLP(h), with norms where the model has them.
 
-    A pre norm before attention is part of the attention, which may compute it from a table.
+    A pre norm before attention is part of the attention; ``sizes`` are M, B and L.
     """
 
-    def __init__(self, model: AttentionModel, layer: int, tokens: Tensor, vocab_size: int) -> None:
-        self.prefix, self.model = f"{layer}.", model
-        self.sizes = (*tokens.shape[:2], tokens.shape[2])
+    def __init__(self, model: AttentionModel, layer: int, sizes: tuple[int, int, int]) -> None:
+        self.prefix, self.model, self.sizes = f"{layer}.", model, sizes
         self.last_only = layer == model.n_layers - 1 and model.loss == "last-token"
         self.first = Norm(f"{self.prefix}ln1", model.norm_epsilon)
         self.second = Norm(f"{self.prefix}ln2", model.norm_epsilon)
         norm, queries_only = self.first if model.norm in PRE_NORMS else None, model.norm == "pre-queries"
         self.attention: Attention | LastPositionAttention
         if self.last_only:
-            self.attention = LastPositionAttention(self.prefix, self.sizes, model.n_heads, norm, queries_only)
-            return
-        projections: RowProjections | TableProjections = RowProjections(self.prefix, norm, queries_only)
-        # On a GPU a step's time depends on its number of kernels, and tables take more.
-        if layer == 0 and not (queries_only or tokens.is_cuda) and pays(vocab_size, *self.sizes[1:]):
-            projections = TableProjections(self.prefix, norm, tokens)
-        self.attention = Attention(self.prefix, self.sizes, model.n_heads, projections)
+            self.attention = LastPositionAttention(self.prefix, sizes, model.n_heads, norm, queries_only)
+        else:
+            projections = RowProjections(self.prefix, norm, queries_only)
+            self.attention = Attention(self.prefix, sizes, model.n_heads, projections)
 
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, list[Any]]:
         """Return the layer's output, (M, B L or B, d_m), and what its derivative needs."""
@@ -64,7 +59,7 @@ class _Layer:
         return y, saved
 
     def backward(self, p: Parameters, saved: list[Any], dy: Tensor, found: Parameters) -> Tensor:
-        """Return dx, (M, B L, d_m), without the part that went straight to a first layer's tables."""
+        """Return dx, (M, B L, d_m)."""
         pre, post = self.model.norm in PRE_NORMS, self.model.norm == "post"
         if post:
             dy = self.second.backward(p, saved[2], dy, found)
@@ -75,8 +70,6 @@ class _Layer:
         if post:
             dh = self.first.backward(p, saved[1], dh, found)
         dx = self.attention.backward(p, saved[0], dh, found)
-        if dx is None:
-            return dh
         (last_rows(dx, self.sizes) if self.last_only else dx).add_(dh)
         return dx
 
@@ -89,7 +82,8 @@ def transformer(
     if "W_pos" in p:
         x.add_(p["W_pos"][:, None, : tokens.shape[2]])
     x = x.flatten(1, 2)
-    layers = [_Layer(model, i, tokens, p["W_E"].shape[1]) for i in range(model.n_layers)]
+    M, B, L = tokens.shape
+    layers = [_Layer(model, i, (M, B, L)) for i in range(model.n_layers)]
     saved = []
     for layer in layers:
         x, own = layer.forward(p, x)
@@ -99,16 +93,10 @@ def transformer(
     losses, dx = _read_out(p, x, targets, model, found)
     for layer, own in zip(reversed(layers), reversed(saved), strict=True):
         dx = layer.backward(p, own, dx, found)
-    # The tables may have gradients already, through the first projections.
-    through_projections = found.get("W_E")
     found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
-    if through_projections is not None:
-        found["W_E"] += through_projections
     if "W_pos" in p:
-        of_positions = dx.view(*tokens.shape, -1).sum(1)
-        if "W_pos" in found:
-            of_positions += found["W_pos"]
-        unused = p["W_pos"].shape[1] - tokens.shape[2]  # Short sequences use the first positions alone.
+        of_positions = dx.view(M, B, L, -1).sum(1)
+        unused = p["W_pos"].shape[1] - L  # Short sequences use the first positions alone.
         found["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions
     return losses, found
 

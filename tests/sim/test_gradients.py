@@ -13,7 +13,6 @@ from sim.architectures.emb_mlp import EmbMLP
 from sim.architectures.transformer import transformer
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.fast import gradients_of
-from sim.fast.token_table import pays
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -73,16 +72,14 @@ def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model:
 
 @pytest.mark.parametrize("kind", MODELS)
 @settings(max_examples=20)
-@given(st.data(), st.integers(1, 3), st.sampled_from([7, 50]), st.sampled_from([2, 5]), st.integers(0, 1000))
+@given(st.data(), st.integers(1, 3), st.integers(1, 9), st.sampled_from([2, 5]), st.integers(0, 1000))
 def test_gradients_are_autograds(
     kind: str, data: st.DataObject, n_members: int, batch: int, length: int, seed: int
 ) -> None:
     """Both in float64: sums of some hundred terms, whose rounding stays well below 1e-12 of the largest.
 
-    Seven sequences have fewer rows than there are tokens, fifty so many that tables pay; two tokens are fewer
-    than the model has positions.
+    Two tokens are fewer than the model has positions.
     """
-    assert pays(VOCABULARY, batch, length) == (batch == 50)
     model = data.draw(MODELS[kind])
     member = of_model(model, seed)
     parameters = build([member] * n_members, VOCABULARY)
