@@ -1,0 +1,96 @@
+"""The numbers of printed.md from the kept runs, a part of the page at a time.
+
+python docs/results/printed.py seeds|width|apart|positions
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from validate.judge.measures import learning
+from validate.judge.stats import SHARE, over_seeds
+from validate.observe import NoRunsError, Observations, kept
+from validate.studies import load_study
+
+
+def seeds() -> None:
+    """Print epoch, accuracies and losses at each training accuracy and every 100 epochs, and mean cosines."""
+    for run in (*kept("printed"), *kept("printed-seeds")):
+        print("γ", run.config.init_rate, "seed", run.config.seed)
+        for level in (0.1, 0.3, 0.5, 0.9):
+            at_level(run, level)
+        for line in [*run.metrics[200:-1:100], run.metrics[-1]]:
+            print(line["epoch"], line["accuracy"], line["loss"])
+        for epoch in (10, 25, 50, 100, 200, *(later for later in run.epochs if later > 200)):
+            for anchors in (run.task.memory_anchors, run.task.reasoning_anchors):
+                cosines = run.cosines(list(anchors), epoch)
+                print(epoch, round(cosines[~np.eye(len(cosines), dtype=bool)].mean(), 2))
+
+
+def at_level(run: Observations, level: float) -> None:
+    """Print a run where its training accuracy first rises through a level, between two evaluations."""
+    for before, after in zip(run.metrics, run.metrics[1:], strict=False):
+        low, high = (line["accuracy"]["rsn_train"] for line in (before, after))
+        if low < level <= high:
+            share = (level - low) / (high - low)
+            print(level, round(before["epoch"] + share * (after["epoch"] - before["epoch"]), 1))
+            for kind in ("accuracy", "loss"):
+                first, second = before[kind], after[kind]
+                found = {name: first[name] + share * (second[name] - first[name]) for name in first}
+                print(kind, {name: round(number, 3) for name, number in found.items()})
+            return
+
+
+def width() -> None:
+    """Print endpoints 1, 3 and 4, final accuracies and doublings from sums to table, cell by cell."""
+    for cell in (f"d{width}-{peak}" for width in (50, 100, 200) for peak in ("1e-4", "2e-4", "4e-4")):
+        runs = kept("printed-width", cell)
+        large, small = ([run for run in runs if run.config.init_rate == rate] for rate in (0.3, 0.8))
+        accuracy = [[learning.matched_test_accuracy(run) for run in runs] for runs in (large, small)]
+        ended = [run for run in large if run.metrics[-1]["accuracy"]["rsn_train"] >= 0.9]
+        endpoints: list[list[Any]] = [
+            [b - a for a, b in zip(*accuracy, strict=True)],
+            [learning.loss_gap_aligned(run) for run in ended],
+            [learning.held_out_loss_change(run, since="guess") for run in ended],
+        ]
+        print(cell, *map(over_seeds, endpoints))
+        for runs in (large, small):
+            for part in ("mem", "rsn_test"):
+                print(part, over_seeds([run.metrics[-1]["accuracy"][part] for run in runs], SHARE))
+        print(*(learning.lead(run) for run in large))
+
+
+def apart() -> None:
+    """Print what one changed setting, or two, does to the runs of width 200."""
+    cells = [("printed-width", "d200-1e-4")]
+    for study in ("width-200-apart", "width-200-pairs"):
+        cells += [(study, variant) for variant in load_study(study).variants]
+    for study, variant in cells:
+        try:
+            runs = kept(study, variant)
+        except NoRunsError:
+            print(variant, "not run yet")
+            continue
+        for run in runs:
+            half = [line["accuracy"]["rsn_test"] for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
+            ended = run.metrics[-1]["accuracy"]
+            print(variant, run.config.init_rate, run.config.seed, learning.lead(run), half[:1], ended)
+
+
+def positions() -> None:
+    """Print how the other fan-in of W_pos changes held-out accuracy at equal fit, with a 90 % interval."""
+    own, theirs = (
+        {(run.config.init_rate, run.config.seed): learning.matched_test_accuracy(run) for run in kept(study)}
+        for study in ("positions-fan-in", "group-small")
+    )
+    for rate in (0.3, 0.8):
+        change = np.array([own[rate, seed] - theirs[rate, seed] for seed in (11, 12, 13)])
+        half = 2.92 * change.std(ddof=1) / 3**0.5  # Student's t, two degrees of freedom
+        print(f"{rate}: {change.mean():.3f} [{change.mean() - half:.3f}, {change.mean() + half:.3f}]")
+
+
+if __name__ == "__main__":
+    {"seeds": seeds, "width": width, "apart": apart, "positions": positions}[sys.argv[1]]()
