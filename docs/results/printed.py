@@ -1,6 +1,6 @@
-"""The numbers of printed.md from the kept runs, a part of the page at a time.
+"""The numbers of printed.md, and of emb_mlp.md at the paper's sum of learning rates, from the kept runs.
 
-python docs/results/printed.py seeds|width|apart|positions
+python docs/results/printed.py seeds|width|apart|positions|emb-mlp
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from validate.judge.measures import learning
-from validate.judge.stats import SHARE, over_seeds
+from validate.judge.measures.geometry import mean_cosine, ordering
+from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.observe import NoRunsError, Observations, kept
 from validate.studies import load_study
 
@@ -92,5 +93,22 @@ def positions() -> None:
         print(f"{rate}: {change.mean():.3f} [{change.mean() - half:.3f}, {change.mean() + half:.3f}]")
 
 
+def emb_mlp() -> None:
+    """Print the anchors' cosines and order, and accuracies, where Σ learning rate is the paper's."""
+    for rate in (0.3, 0.5, 0.8):
+        runs = [run for run in kept("printed-emb-mlp-matched") if run.config.init_rate == rate]
+        for epoch in (126, 2262):
+
+            def when(run: Observations, epoch: int = epoch) -> int:
+                return epoch
+
+            shares = [run.until(epoch).metrics[-1]["accuracy"] for run in runs]
+            aligned = [mean_cosine(run, "memory anchors", when) for run in runs]
+            ordered = [ordering(run, when) for run in runs]
+            print(rate, epoch, over_seeds(aligned, COSINE), over_seeds(ordered, COSINE))
+            print(*(over_seeds([share[part] for share in shares], SHARE) for part in ("mem", "rsn_test")))
+
+
+PARTS = {"seeds": seeds, "width": width, "apart": apart, "positions": positions, "emb-mlp": emb_mlp}
 if __name__ == "__main__":
-    {"seeds": seeds, "width": width, "apart": apart, "positions": positions}[sys.argv[1]]()
+    PARTS[sys.argv[1]]()

@@ -66,6 +66,16 @@ def test_the_code_of_every_other_page_runs(page):
     execute(page)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "page", "n"), [("positions", "printed", 2), ("emb_mlp", "emb_mlp", 24)])
+def test_intervals_that_a_script_prints_are_on_its_page(part, page, n, capsys):
+    getattr(load_script("results.printed"), part)()
+    printed = re.findall(r"\S+ \[[^]]*\]", capsys.readouterr().out)
+    text = (DOCS / "results" / f"{page}.md").read_text(encoding="utf-8")
+    assert len(printed) == n
+    assert [interval for interval in printed if interval.replace("-", "−") not in text] == []
+
+
 EXTENSIONS = ("bag_of_words", "lion", "overlap")
 
 
