@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
-from theory import InputError, Task, TooManyEntriesError
+from theory import InputError, Task, TooManyEntriesError, label_entropies
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Between, checked
-from theory.edge.display import Shown
+from theory.edge.display import Shown, ranges
 from theory.edge.reading import PathLike, as_path
 from theory.labels.sampled import Draws
 from validate.figures import prediction as figures
 from validate.figures.sheet import write_figures
-from validate.predict import text
+from validate.observe.observations import UNDEFINED
+from validate.predict.ceiling import held_out_in_part, rule_ceiling
 from validate.predict.document import PredictionDocument
-from validate.predict.predictors import groups_of
-from validate.predict.statistics import Statistics, TokenStatistics, counted, sampled
+from validate.predict.predictors import are_summed, groups_of
+from validate.predict.statistics import (
+    ONE_DATA_SET,
+    Statistics,
+    TokenStatistics,
+    counted,
+    distance_notes,
+    sampled,
+    summary,
+    with_error,
+)
 from validate.terminal.progress import track
 
+TOKEN_HEADER = ("token", "kind", "r_s", "mean label", "std of the label", "|P^s - u|^2")
+COSINE_HEADER = ("anchors", "predictor", "mean", "smallest", "largest", "mean of pairs 1, 2, ... apart")
 MOST_ENTRIES = 10_000_000
 """The most label probabilities of anchors that a prediction holds, draws and writes as text."""
 _BYTES_AN_ENTRY = 100
@@ -91,19 +105,95 @@ class Prediction(Shown):
 
     def token_rows(self) -> list[list[str]]:
         """Return one line per token: its kind, r_s, and its label distribution in numbers."""
-        return text.token_rows(self.statistics)
+        rows = []
+        for t, error in zip(self.statistics.tokens, self.statistics.token_errors, strict=True):
+            labels = [with_error(t.mean, error.mean, ".2f"), with_error(t.std, error.std, ".2f")]
+            if not t.ratio:  # Its P^s is u by convention.
+                labels = [UNDEFINED] * 2
+            norm2 = with_error(t.norm2, error.norm2, ".3g")
+            rows.append([str(t.token), t.kind, f"{t.ratio:.4g}", *labels, norm2])
+        return rows
 
     def cosine_rows(self) -> list[list[str]]:
-        """Return one line per group and predictor: mean, extremes, and the mean at each distance."""
-        return text.cosine_rows(self.task, self.statistics)
+        """Return one line per group and predictor: mean, extremes, and the mean at each distance.
+
+        If samples do not resolve all anchors of a group, its name says how many a line rests on.
+        """
+        rows = []
+        for group, tokens in groups_of(self.task).items():
+            for name, cosines in self.statistics.cosines[group].items():
+                known, n = int(cosines.resolved.sum()), len(tokens)
+                some = f" ({known} of {n} anchors)" if cosines.sampled and known < n else ""
+                rows.append([group + some, name, *summary(cosines, tokens)])
+        return rows
 
     def notes(self) -> list[str]:
         """Return sentences on how the numbers are found and shown, and on what cannot be fitted."""
-        return text.notes(self.task, self.statistics)
+        s, groups, notes = self.statistics, groups_of(self.task), list[str]()
+        if s.why:
+            but = f" but {', '.join(map(str, s.exact_tokens))}" * bool(s.exact_tokens)
+            notes = [
+                f"Sampled, since the labels are too many to count: {s.why}.",
+                f"{s.n_samples} sequences were drawn for each token{but} (seed {s.seed}).",
+                "After ± stands one standard error; numbers without ± are exact, except the means of pairs "
+                "1, 2, ... apart, which are rounded to the decimals that their errors allow.",
+                "|P^s - u|^2 and the cosines are corrected for the sampling noise, which would bias them. "
+                "Among many cosines the smallest and the largest also have the most extreme errors.",
+            ]
+        few = ", ".join(repr(m.name) for m in self.task.mappings if m.name not in groups)
+        too_few = [f"Without rows of their own, as they have fewer than three anchors: {few}."] if few else []
+        if never := [t.token for t in s.tokens if not t.ratio]:
+            notes.append(f"Only in held-out sequences, never in training: {ranges(never)}.")
+        notes += [*distance_notes(groups.values()), *too_few]
+        return [*notes, *self._undefined(), *_order_notes(self.task)]
 
     def left_out(self) -> list[str]:
         """Return a sentence for each rule outside eq. 14 and Theorem 1, and for cosines left out."""
-        return text.left_out(self.task, self.statistics)
+        sentences = [
+            f"Eq. 14 and Theorem 1 are left out for {m.name!r}: they are about key + sum of the anchors, and "
+            f"its rule is {m.rule.description}."
+            + " For Theorem 1 see theory.gaussian_embedding."
+            * (m.rule.kind == "shift")
+            for m in self.task.mappings
+            if not m.is_table and not are_summed(self.task, m.anchors)
+        ]
+        missing = [group for group, cosines in self.statistics.cosines.items() if ONE_DATA_SET not in cosines]
+        if missing:
+            sentences.append(
+                f"The cosines {ONE_DATA_SET} are left out for {', '.join(map(repr, missing))}: they need "
+                "the label of every key with every combination, and these are too many to count, or held out "
+                "in part."
+            )
+        return sentences
+
+    def _undefined(self) -> list[str]:
+        """Return a sentence for each predictor with anchors whose vectors are zero or lost in the noise."""
+        zero, lost = defaultdict[str, set[int]](set), []
+        for group, tokens in groups_of(self.task).items():
+            for name, cosines in self.statistics.cosines[group].items():
+                without = np.array(tokens)[~cosines.resolved]
+                if not cosines.sampled:
+                    zero[name].update(without.tolist())
+                elif without.size:
+                    lost.append(
+                        f"Cosines of {name} are left out for {without.size} of the {len(tokens)} anchors of "
+                        f"{group!r}: {self.statistics.n_samples} sequences do not tell that vector from zero."
+                    )
+        why = "that vector of {} is zero, and has no direction."
+        told = [f"{UNDEFINED} under {n}: {why.format(ranges(sorted(s)))}" for n, s in zero.items() if s]
+        return told + lost
+
+    def entropy_lines(self) -> list[str]:
+        """Return how uncertain each mapping's label is: given nothing, the key and the anchors alone."""
+        try:
+            levels = label_entropies(self.task)
+        except TooManyEntriesError:
+            return ["Entropies of the label: unknown, since its mappings have too many entries to count."]
+        return [
+            f"Entropy of the label of {e.mapping} in nats: {e.nothing:z.3f} given nothing, {e.key:z.3f} "
+            f"given the key, {e.anchors:z.3f} given the anchors."
+            for e in levels
+        ]
 
     def document(self) -> PredictionDocument:
         """Return everything as plain values."""
@@ -136,9 +226,28 @@ class Prediction(Shown):
         how = "sampled" if self.statistics.why else "counted"
         sizes = ", ".join(f"{group} {len(tokens)}" for group, tokens in groups_of(self.task).items())
         title = f"{len(self.tokens)} tokens' label distributions, {how}; cosines of anchors: "
-        return title + (sizes or "none"), text.COSINE_HEADER, self.cosine_rows()
+        return title + (sizes or "none"), COSINE_HEADER, self.cosine_rows()
 
 
 def write_document(document: PredictionDocument, out: PathLike) -> None:
     """Write prediction.json into a folder of a prediction; errors as for ``Prediction.write``."""
     OutputFolder(as_path("out", out)).write("prediction.json", json_text(document.to_json()))
+
+
+def _order_notes(task: Task) -> list[str]:
+    """Return a sentence for each rule that an Emb-MLP cannot fit, or has seen in another order."""
+    ceilings = {m.name: rule_ceiling(task, m) for m in task.mappings}
+    # A drawn sample with noise can be memorised, however little of the rule an Emb-MLP sees.
+    noise = task.n_noise > 0
+    seen = {m.name: bags for m in task.mappings if (bags := held_out_in_part(m))}
+    return [
+        f"{name!r} holds out {bags[0]} in some orders only. An Emb-MLP, which does not read the order, "
+        "has seen the same anchors in training: hold out every order."
+        for name, bags in seen.items()
+    ] + [
+        f"The labels of {name!r} depend on the order of the anchors, which an Emb-MLP does not read"
+        + ("" if noise else f": it gets at most {100 * ceiling:.3g} % of the training data right")
+        + ". A Transformer reads it: --model.kind transformer."
+        for name, ceiling in ceilings.items()
+        if ceiling is not None and ceiling < 1
+    ]

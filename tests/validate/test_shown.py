@@ -17,7 +17,7 @@ from theory import EmbMLPParameters, SampledValue, Task
 from theory.edge.display import Shown
 from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
 from validate.judge.verdict import Measured, finding_of
-from validate.predict.text import TOKEN_HEADER
+from validate.prediction import TOKEN_HEADER
 from validate.studies import MemberState, members_of
 
 RISKY = "<b>bold & bolder"

@@ -11,13 +11,12 @@ from sim.runs.beginning import open_folder
 from sim.training.session import train_together
 from tests.run_folder import change, every_file
 from tests.tiny_task import TASK
-from tests.validate.conftest import tiny_config
 from theory import InputError
 from validate import run_study, studies
 from validate.commands.study import _summary
 from validate.observe import kept
 from validate.observe.store import read_kept
-from validate.studies.study import FOLDER, shared_runs
+from validate.studies.study import FOLDER
 
 KEEP = 'keep = ["gram", "norms", "singular/*"]'
 TINY = f"""
@@ -266,17 +265,6 @@ def test_the_command_runs_keeps_and_counts(file, tmp_path, cli):
     assert runs == [
         {"run": r["path"], "state": "complete", "kept": "yes", "made by": r["made_by"]} for r in after["runs"]
     ]
-
-
-def test_runs_that_studies_share_are_found_whatever_their_length():
-    """Three seeds of a shorter run are the first three of a longer one; another rate is another run."""
-    short, long = tiny_config(epochs=2), tiny_config(epochs=6, evaluate_every=3)
-    long = long.model_copy(update={"data": long.data.model_copy(update={"n_sequences": 7})})  # None is drawn.
-    other = tiny_config(learning_rate=1e-2)
-    found = [studies.Study("a", "test", {None: short}), studies.Study("b", "test", {"x": long, "y": other})]
-    assert shared_runs(found) == [(("a", "b/x"), len(studies.members_of(found[0])))]
-    cosine = [tiny_config(epochs=n, schedule="warmup-cosine", warmup_epochs=1) for n in (2, 6)]
-    assert shared_runs([studies.Study(str(i), "test", {None: c}) for i, c in enumerate(cosine)]) == []
 
 
 def test_several_studies_begin_with_those_that_are_not_kept(cli):

@@ -115,12 +115,12 @@ def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
 
 def _print_labels(prediction: Prediction) -> None:
     """Print the label distributions and the predicted cosines."""
-    from validate.predict.text import COSINE_HEADER, TOKEN_HEADER, entropy_lines
+    from validate.prediction import COSINE_HEADER, TOKEN_HEADER
 
     title = "label distributions of the training data (eq. 7, 8, 21-25)"
     print_table(title, TOKEN_HEADER, prediction.token_rows())
     print_table("predicted cosine similarity, all pairs", COSINE_HEADER, prediction.cosine_rows())
-    for sentence in [*entropy_lines(prediction.task), *prediction.notes(), *prediction.left_out()]:
+    for sentence in [*prediction.entropy_lines(), *prediction.notes(), *prediction.left_out()]:
         tell(sentence)
 
 
@@ -132,7 +132,7 @@ def _with_flow(
     from validate.compare.flow import LEVELS, apart_sentence, flow_cosines, flow_rows
     from validate.predict.document import FlowCosines, plain
     from validate.predict.learning import setting
-    from validate.predict.text import COSINE_HEADER
+    from validate.prediction import COSINE_HEADER
 
     way = {"route": options.route, "max_gradients": options.max_gradients}
     matrices, apart, seconds = flow_cosines(member, LEVELS, **way)

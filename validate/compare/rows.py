@@ -110,17 +110,11 @@ class Comparison(tuple[Row, ...]):
 @checked
 def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, one per seed; predictors without a prediction are left out."""
-    found = _of_one_task(runs, tokens)
-    return _predicted(found, [epoch] * len(found), tokens)
-
-
-def _of_one_task(runs: Sequence[Source], tokens: Tokens) -> list[Observations]:
-    """Return the observations of some runs; refuse none, and tokens outside the vocabulary."""
-    found = find_observations(runs)
-    if not found:
+    observations = find_observations(runs)
+    if not observations:
         raise InputError("runs", [], "no run given", "give at least one")
-    check_tokens("tokens", tokens, found[0].task.vocab_size)
-    return found
+    check_tokens("tokens", tokens, observations[0].task.vocab_size)
+    return _predicted(observations, [epoch] * len(observations), tokens)
 
 
 def _predicted(

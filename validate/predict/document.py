@@ -11,27 +11,16 @@ from theory import Task
 from theory.edge.arrays import FloatArray
 from theory.task.task import task_to_dict
 from validate.plain import Result
-from validate.predict.statistics import Statistics
+from validate.predict.statistics import Statistics, TokenStatistics
 
 Matrix = list[list[float | None]]
 """Cosines of some tokens; null where samples do not resolve one."""
 
 
-class TokenLine(Result):
-    """One token's label distribution in numbers."""
-
-    token: int
-    kind: str
-    ratio: float
-    mean: float
-    std: float
-    norm2: float
-
-
 class Numbers(Result):
     """Every number of a prediction, or its standard error."""
 
-    tokens: list[TokenLine]
+    tokens: list[TokenStatistics]
     cosines: dict[str, dict[str, Matrix]]
     label_distributions: dict[str, list[float]]
     marginal: list[float]
@@ -41,7 +30,7 @@ class Numbers(Result):
         """Return the fields, of the values or of their standard errors."""
         shares = zip(task.anchors, getattr(found.shares, which).tolist(), strict=True)
         return {
-            "tokens": [t._asdict() for t in (found.tokens if which == "value" else found.token_errors)],
+            "tokens": found.tokens if which == "value" else found.token_errors,
             "cosines": {
                 group: {name: plain(getattr(each.over(lambda m: m), which)) for name, each in own.items()}
                 for group, own in found.cosines.items()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -198,27 +197,3 @@ def keys_of(config: MemberConfig) -> dict[str, str]:
     if data["data"]["source"] == "enumerate":
         del flat["data.n_sequences"]
     return {key: value for key, value in flat.items() if key not in LOOKS}
-
-
-def identity(config: MemberConfig) -> str:
-    """Return all that determines a run: not how it was observed nor, at a constant rate, its length."""
-    free = {"training.patience", *["training.epochs"] * (config.training.schedule == "constant")}
-    keys = {key: value for key, value in keys_of(config).items() if key not in free}
-    return json.dumps([config.init_rate, config.seed, keys], sort_keys=True)
-
-
-def shared_runs(studies: Iterable[Study] | None = None) -> list[tuple[tuple[str, ...], int]]:
-    """Return which studies (or variants, "study/variant") share runs, and how many.
-
-    They start from the same numbers and see the same batches: up to the rounding of the engine they are one
-    run, not independent evidence.
-    """
-    named: dict[str, set[str]] = defaultdict(set)
-    for study in studies if studies is not None else map(load_study, study_names()):
-        for member in members_of(study):
-            name = f"{study.name}/{member.variant}" if member.variant else study.name
-            named[identity(member.config)].add(name)
-    counts: dict[tuple[str, ...], int] = defaultdict(int)
-    for names in named.values():
-        counts[tuple(sorted(names))] += len(names) > 1
-    return sorted((names, n) for names, n in counts.items() if n)

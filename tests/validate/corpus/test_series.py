@@ -15,7 +15,7 @@ from tests.validate.corpus.test_compare_embedding import CORPUS, C, V
 from theory import InputError
 from validate import compare_embedding, compare_series, read_embedding
 from validate.corpus.association import MEASURES
-from validate.corpus.steps import steps_of
+from validate.corpus.series import steps_of
 
 W = np.random.default_rng(0).standard_normal((V, 12))
 START = 0.05 * np.random.default_rng(1).standard_normal((V, 12))
