@@ -231,3 +231,16 @@ for handle in (_signals.stop_at_once, _signals.stop_with_clean_up, _signals.as_t
     print(signal.getsignal(signal.SIGHUP).name)
 """
     assert ended(code)[1].split() == ["SIG_IGN"] * 3
+
+
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OMP_NUM_THREADS": "3"}, "3")])
+def test_small_matrices_are_multiplied_by_one_thread_unless_told(
+    given: dict[str, str], threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    code = "import os, sys; sys.argv = ['anchorflow', '--version']; from anchorflow.__main__ import main"
+    done = python("-c", f"{code}; main(); print(os.environ['OPENBLAS_NUM_THREADS'])")
+    assert done.stdout.splitlines()[-1] == threads
