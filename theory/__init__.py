@@ -135,7 +135,6 @@ if TYPE_CHECKING:
     from theory.transformer.construction import build_construction as build_construction
     from theory.transformer.drives import last_position_distribution as last_position_distribution
     from theory.transformer.drives import last_position_matrix as last_position_matrix
-    from theory.transformer.drives import last_position_share as last_position_share
     from theory.transformer.drives import paper_transformer_drive as paper_transformer_drive
     from theory.transformer.drives import transformer_drive as transformer_drive
     from theory.transformer.one_layer import OneLayerParameters as OneLayerParameters

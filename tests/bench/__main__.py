@@ -46,7 +46,6 @@ def calls() -> dict[str, Callable[[], object]]:
     return {
         "whole label table, paper": lambda: theory.label_table(Task.paper()),
         "one anchor, q = 200, N_Z = 100 000": lambda: theory.label_distribution(LARGE, 15),
-        "one anchor, exact fractions": lambda: theory.label_distribution(LARGE, 15, exact=True),
         "population flow to Σ learning rate 1": lambda: theory.population_flow(population, start, [0.0, 1.0]),
         f"counting {N_TOKENS:,} tokens of {VOCABULARY:,}": lambda: theory.corpus_counts(texts, VOCABULARY),
     }

@@ -51,7 +51,7 @@ RESULTS = frozenset(
 
 VALUES: dict[str, Any] = {
     # Tasks and labels.
-    **{"task": TASK, "token": 4, "tokens": [4, 5, 6], "held_out": False, "role": "any", "exact": False},
+    **{"task": TASK, "token": 4, "tokens": [4, 5, 6], "held_out": False, "role": "any"},
     **{"anchor": 4, "other": 5, "anchors": [4, 5], "learning_rate": 1.0, "max_lost_mass": 0.01, "rng": RNG},
     **{
         "n_sequences": 2000,

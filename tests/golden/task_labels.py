@@ -74,7 +74,6 @@ def of_rules() -> Iterator[tuple[str, Any]]:
 
 def of_statistics() -> Iterator[tuple[str, Any]]:
     tables = ("expected_token_label_matrix", "expected_cooccurrence", "marginal_distribution", "token_ratios")
-    last = ("last_position_share", "last_position_distribution")
     for (name, task), held_out in product(TASKS.items(), (False, True)):
         tokens = [*task.anchors, *task.keys]
         table = theory.label_distribution(task, tokens, held_out=held_out)
@@ -83,11 +82,9 @@ def of_statistics() -> Iterator[tuple[str, Any]]:
         for function in (*tables, "last_position_matrix") if task.n_anchors > 1 else tables:
             found = getattr(theory, function)(task, held_out=held_out)
             yield f"{name}: {function}, held_out={held_out}", found
-        for function in last if task.n_anchors > 1 else ():
-            rows = [getattr(theory, function)(task, s, held_out=held_out) for s in tokens[::3]]
-            yield f"{name}: {function}, held_out={held_out}", rows
-    roles = ("key", "noise", "any")
-    yield "exact ratios", [theory.token_ratio(TASKS["held out"], 21, role=r, exact=True) for r in roles]
+        if task.n_anchors > 1:
+            rows = [theory.last_position_distribution(task, s, held_out=held_out) for s in tokens[::3]]
+            yield f"{name}: last_position_distribution, held_out={held_out}", rows
 
 
 def of_samples() -> Iterator[tuple[str, Any]]:

@@ -118,6 +118,15 @@ class Enumerated:
         return float(covariance / total[0] / total[1])
 
 
+def counts_of_sum(*sizes: int) -> list[int]:
+    """Return how often each sum of independent integers 0..n−1 occurs, in Python's integers."""
+    counts = [1]
+    for n in sizes:
+        sums = [0, *itertools.accumulate([*counts, *[0] * (n - 1)])]
+        counts = [sums[k + 1] - sums[max(0, k + 1 - n)] for k in range(len(sums) - 1)]
+    return counts
+
+
 def label_formula(
     task: Task, mapping: Mapping, key: int, combination: tuple[int, ...]
 ) -> dict[int, Fraction]:

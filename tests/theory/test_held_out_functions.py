@@ -8,7 +8,6 @@ import inspect
 import itertools
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import theory
-from tests.theory.any_rule import Enumerated, combinations
+from tests.theory.any_rule import Enumerated, combinations, counts_of_sum
 from tests.theory.flow_reference import Example
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
 from theory.labels.finite_sample import finite_sample_cosines
@@ -59,17 +58,12 @@ def close(found: object, expected: object) -> None:
 def label_distributions(task: Task, brute: Enumerated, held_out: bool) -> None:
     for role in ROLES:
         close(theory.label_distribution(task, range(64), role=role, held_out=held_out), brute.table(role))
-        exact = theory.label_distribution(task, 1, role=role, held_out=held_out, exact=True)
-        assert sum(exact) == 1
-        close(exact, brute.table(role)[1])
 
 
 def ratios(task: Task, brute: Enumerated, held_out: bool) -> None:
     for role in ROLES:
         found = [theory.token_ratio(task, s, role=role, held_out=held_out) for s in range(64)]
         close(found, brute.ratio(role))
-    exact = [theory.token_ratio(task, s, held_out=held_out, exact=True) for s in range(64)]
-    assert sum(exact, Fraction(0)) == task.length
 
 
 def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
@@ -113,12 +107,6 @@ def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
         theory.finite_sample_cosine(task, 1, 2, n_sequences=n // 2 - 1, held_out=held_out)
 
 
-def last_shares(task: Task, brute: Enumerated, held_out: bool) -> None:
-    found = [theory.last_position_share(task, s, held_out=held_out) for s in range(64)]
-    ratio = brute.ratio()
-    close(found, np.where(ratio > 1e-12, brute.ratio("last") / np.maximum(ratio, 1e-12), 0))
-
-
 def value_growth(task: Task, brute: Enumerated, held_out: bool) -> None:
     for reference, label in (("uniform", 1 / 64), ("marginal", brute.marginal)):
         for form, role in (("paper", "any"), ("exact", "last")):
@@ -156,7 +144,6 @@ CHECKS: dict[str, Check] = {
     "expected_cooccurrence": table(theory.expected_cooccurrence, lambda b: b.cooccurrence),
     "last_position_distribution": per_token(theory.last_position_distribution, lambda b: b.table("last")),
     "last_position_matrix": table(theory.last_position_matrix, lambda b: b.matrix("last")),
-    "last_position_share": last_shares,
     "predict_value_growth": value_growth,
     "sample_labels": several_labels,
     "finite_sample_cosine": cosines,
@@ -213,7 +200,9 @@ def test_200_anchors_and_100_000_keys_in_under_a_second(record_error: Record) ->
     start = time.process_time()
     floats = theory.label_distribution(LARGE, 15)
     seconds = time.process_time() - start
-    exact = np.array([float(p) for p in theory.label_distribution(LARGE, 15, exact=True)])
+    counts = counts_of_sum(*[10] * 199, 100_000)
+    exact, least = np.zeros(110_000), 3000 + 199 * 11 + 15
+    exact[least : least + len(counts)] = [n / (100_000 * 10**199) for n in counts]
     assert seconds < 1
     assert exact[exact > 0].min() < 1e-190
     np.testing.assert_allclose(floats, exact, rtol=1e-12, atol=0)
@@ -231,21 +220,27 @@ def test_a_mapping_of_a_share_below_any_float_has_label_distributions(rule: Any)
     assert not drawn[wanted == 0].any()
     for found in (theory.label_distribution(task, 1), theory.last_position_distribution(task, 1)):
         np.testing.assert_allclose(found, wanted, rtol=1e-15, atol=0)
-    assert theory.label_distribution(task, 1, exact=True)[start] == Fraction(1, 5)
-    assert theory.last_position_share(task, 1) == pytest.approx(1 / 330)
 
 
 @pytest.mark.parametrize("q", [15, 16, 20])
-def test_exact_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
+def test_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
+    """Combinations of 20 anchors, where one is held out, by the remainder of key and total."""
     rule = Expression("(key + total) % 3")
     options: Any = {"keys": range(50, 90), "n_anchors": q, "length": q + 2, "vocab_size": 97}
     task = Task(mappings=[Mapping(range(1, 21), rule, held_out=[(3,) * q])], **options)
     for held_out in (False, True, np.False_, np.True_):
-        for token in (3, 50):
-            exact = theory.label_distribution(task, token, held_out=held_out, exact=True)
-            assert sum(exact) == 1
-            found = theory.label_distribution(task, token, held_out=held_out)
-            np.testing.assert_allclose(found, [float(p) for p in exact], rtol=1e-12, atol=0)
+        for token, role, keys, anchors in (
+            (3, "any", task.keys, [3]),
+            (50, "key", [50], []),
+            (50, "noise", task.keys, []),
+        ):
+            drawn, counts = q - len(anchors), [0] * 3
+            for total, n in enumerate(counts_of_sum(*[20] * drawn), start=drawn + sum(anchors)):
+                for key in keys:
+                    counts[(key + total) % 3] += n - (bool(held_out) and total == 3 * q)
+            found = theory.label_distribution(task, token, role=role, held_out=held_out)  # type: ignore[arg-type]
+            np.testing.assert_allclose(found[:3], [n / sum(counts) for n in counts], rtol=1e-12, atol=0)
+            assert not found[3:].any()
 
 
 @pytest.mark.parametrize("length", [3, 4])

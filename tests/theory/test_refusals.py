@@ -47,7 +47,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "token": [
         *(partial(theory.label_distribution, PAPER, t) for t in ([], [[11]], [11, 200], [1.5], -1, True)),
         lambda: theory.token_ratio(PAPER, 200),
-        lambda: theory.last_position_share(PAPER, 200),
+        lambda: theory.last_position_distribution(PAPER, 200),
         lambda: COUNTS.label_distribution(1),
         lambda: COUNTS.label_distribution([0, 1]),
         lambda: theory.nearest_tokens(DOCUMENTS, 5, 3, [0, 1]),

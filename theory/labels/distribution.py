@@ -11,7 +11,7 @@ import functools
 import itertools
 from collections import Counter
 from fractions import Fraction
-from typing import Literal, cast, overload
+from typing import Literal
 
 import numpy as np
 
@@ -19,35 +19,12 @@ from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer
 from theory.edge.checked import check_tokens, checked
 from theory.edge.errors import check_memory
 from theory.task.domain import Combination, Selection
-from theory.task.measure import Array
 from theory.task.rule import Deterministic
 from theory.task.task import Mapping, Task
 
 Role = Literal["any", "anchor", "key", "noise"]
 
 
-@overload
-def label_distribution(
-    task: Task,
-    token: int | Integer[ArrayLike, " n"],
-    *,
-    role: Role = ...,
-    held_out: bool = ...,
-    exact: Literal[False] = ...,
-) -> FloatArray: ...
-@overload
-def label_distribution(
-    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
-) -> list[Fraction]: ...
-@overload
-def label_distribution(
-    task: Task,
-    token: Integer[ArrayLike, " n"],
-    *,
-    role: Role = ...,
-    held_out: bool = ...,
-    exact: Literal[True],
-) -> list[list[Fraction]]: ...
 @checked
 def label_distribution(
     task: Task,
@@ -55,8 +32,7 @@ def label_distribution(
     *,
     role: Role = "any",
     held_out: bool = False,
-    exact: bool = False,
-) -> Float64[FloatArray, "... {task.vocab_size}"] | list[Fraction] | list[list[Fraction]]:
+) -> Float64[FloatArray, "... {task.vocab_size}"]:
     r"""Return P^s, the label distribution of the token s (eq. 7, 8, 21-25).
 
     Parameters
@@ -69,14 +45,12 @@ def label_distribution(
         Count the token's occurrences in this role only.
     held_out : bool, optional
         True: the training distribution, without the held-out combinations.
-    exact : bool, optional
-        True: fractions instead of float64.
 
     Returns
     -------
-    ndarray of float64, shape (vocab_size,), or list of Fraction
-        For several tokens shape (n, vocab_size), or a list of lists, one row per token. Non-negative,
-        with sum 1. In float64 every entry keeps its relative accuracy.
+    ndarray of float64, shape (vocab_size,)
+        For several tokens shape (n, vocab_size), one row per token. Non-negative, with sum 1; every entry
+        keeps its relative accuracy.
 
     Raises
     ------
@@ -87,29 +61,22 @@ def label_distribution(
     tokens = check_tokens("token", token, task.vocab_size).tolist()
     needed = 8 * len(tokens) * task.vocab_size
     check_memory("token", len(tokens), needed, "the table", "ask for fewer tokens at a time")
-    rows = [_one_distribution(task, s, role, held_out, exact) for s in tokens]
-    if np.ndim(token) == 0:
-        return rows[0]
-    return cast("list[list[Fraction]]", rows) if exact else np.stack(cast("list[FloatArray]", rows))
+    rows = [_one_distribution(task, s, role, held_out) for s in tokens]
+    return rows[0] if np.ndim(token) == 0 else np.stack(rows)
 
 
-@overload
-def token_ratio(
-    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[False] = ...
-) -> float: ...
-@overload
-def token_ratio(
-    task: Task, token: int, *, role: Role = ..., held_out: bool = ..., exact: Literal[True]
-) -> Fraction: ...
 @checked
-def token_ratio(
-    task: Task, token: int, *, role: Role = "any", held_out: bool = False, exact: bool = False
-) -> float | Fraction:
+def token_ratio(task: Task, token: int, *, role: Role = "any", held_out: bool = False) -> float:
     r"""Return r_s, the expected number of occurrences of s in a sequence, with multiplicity (Prop. 1).
 
     The ratios of all tokens sum to L. Parameters as in ``label_distribution``.
     """
     check_tokens("token", token, task.vocab_size)
+    return float(exact_ratio(task, token, role, held_out))
+
+
+def exact_ratio(task: Task, token: int, role: Role, held_out: bool) -> Fraction:
+    """Return r_s as a fraction: a rare token's may be below any float."""
     ratio = Fraction(0)
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):
@@ -126,55 +93,35 @@ def token_ratio(
             ratio += own / _n_combinations(task, held_out)
         if role in ("any", "noise"):
             ratio += Fraction(task.n_noise, len(task.keys))
-    return ratio if exact else float(ratio)
+    return ratio
 
 
 @checked
 def marginal_distribution(task: Task, *, held_out: bool = False) -> Float64[FloatArray, " {task.vocab_size}"]:
     r"""Return P̄, the distribution of a label, shape (vocab_size,), float64, with sum 1."""
-    weights = np.sum([_labels(task, mapping, held_out, False) for mapping in task.mappings], axis=0)
+    weights = np.sum([_labels(task, mapping, held_out) for mapping in task.mappings], axis=0)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _one_distribution(
-    task: Task, token: int, role: Role, held_out: bool, exact: bool
-) -> FloatArray | list[Fraction]:
-    if not token_ratio(task, token, role=role, held_out=held_out, exact=True):
-        never = Fraction(1, task.vocab_size)
-        return [never] * task.vocab_size if exact else np.full(task.vocab_size, float(never))
-    weights = _occurrence_weights(task, token, role, held_out, exact)
-    if not exact:
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
-    numbers = Counter(weights)
-    total = sum(w * number for w, number in numbers.items())
-    shares = {w: Fraction(w) / total for w in numbers}
-    return [shares[w] for w in weights]
-
-
-def _occurrence_weights(task: Task, token: int, role: Role, held_out: bool, exact: bool) -> Array:
-    """Return the mass of every label over the occurrences of ``token``, in proportion to P^s."""
-    weights = np.zeros(task.vocab_size, dtype=object if exact else np.float64)
+def _one_distribution(task: Task, token: int, role: Role, held_out: bool) -> FloatArray:
+    if not exact_ratio(task, token, role, held_out):
+        return np.full(task.vocab_size, 1 / task.vocab_size)
+    weights = np.zeros(task.vocab_size)  # The mass of every label over the token's occurrences.
     mapping = task.mapping_of(token)
     if mapping is not None and role in ("any", "anchor"):
-        weights = weights + _labels(task, mapping, held_out, exact, anchor=token)
+        weights += _labels(task, mapping, held_out, anchor=token)
     if token in task.keys:
         for mapping in task.mappings:
             if role in ("any", "key"):
-                weights = weights + _labels(task, mapping, held_out, exact, key=token)
+                weights += _labels(task, mapping, held_out, key=token)
             if role in ("any", "noise") and task.n_noise:
-                weights = weights + _labels(task, mapping, held_out, exact) * task.n_noise
-    return weights
+                weights += _labels(task, mapping, held_out) * task.n_noise
+    return np.asarray(weights / weights.sum())
 
 
 def _labels(
-    task: Task,
-    mapping: Mapping,
-    held_out: bool,
-    exact: bool,
-    *,
-    anchor: int | None = None,
-    key: int | None = None,
-) -> Array:
+    task: Task, mapping: Mapping, held_out: bool, *, anchor: int | None = None, key: int | None = None
+) -> FloatArray:
     """Return the labels' mass over one mapping's combinations, shape (vocab_size,).
 
     With an ``anchor``, every combination counts as often as it holds that anchor. Without one, each counts
@@ -183,10 +130,10 @@ def _labels(
     rule, domain = mapping.rule, task.domain(mapping)
     if held_out and mapping.partial and isinstance(rule, Deterministic):
         left, n_positions = task.positions_left(mapping), task.length - task.n_anchors
-        distribution = rule.counted(domain, Selection(anchor, key=key), exact, left, n_positions)
+        distribution = rule.counted(domain, Selection(anchor, key=key), left, n_positions)
     else:
         selection = Selection(anchor, key=key, held_out=mapping.held_out if held_out else frozenset())
-        distribution = rule.distribution(domain, selection, exact)
+        distribution = rule.distribution(domain, selection)
     if anchor is None:  # An anchor has one mapping, whose share of all sequences may be below any float.
         share = Fraction(task.n_combinations(mapping), _n_combinations(task, held_out))
         distribution = distribution.scaled(share)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
 from theory.edge.checked import Between, check_tokens, checked
 from theory.edge.errors import InputError, TooManyEntriesError, check_memory
-from theory.labels.distribution import Role, label_distribution, token_ratio
+from theory.labels.distribution import Role, exact_ratio, label_distribution
 from theory.task.domain import Domain, Selection
 from theory.task.mapping import Mapping
 from theory.task.task import Task
@@ -31,7 +31,7 @@ def drawn_shares(
 ) -> FloatArray:
     """Return each label's share among drawn sequences, each in proportion to how often it holds ``token``."""
     drawn, roles = _Draw(task, rng, held_out), get_args(Role)[1:]
-    ratios = [token_ratio(task, token, role=role, held_out=held_out, exact=True) for role in roles]
+    ratios = [exact_ratio(task, token, role, held_out) for role in roles]
     if not any(ratios):
         raise InputError("token", token, "never occurs", "choose a token that does")
     counts = np.zeros(task.vocab_size, np.int64)

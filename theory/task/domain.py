@@ -1,8 +1,14 @@
-r"""The domain of a rule: keys and combinations of anchors, how often each counts, and their totals."""
+r"""The domain of a rule: keys and combinations of anchors, how often each counts, and their totals.
+
+Totals have a ``Measure``, whose sums are direct convolutions: these only ever add non-negative numbers, so
+that every entry keeps its *relative* accuracy however many anchors are summed.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -10,7 +16,6 @@ import numpy as np
 
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.errors import InputError, TooManyEntriesError
-from theory.task.measure import Measure, total_of, uniform
 
 Combination = tuple[int, ...]
 Shifts = tuple[int, ...]
@@ -18,6 +23,38 @@ Shifts = tuple[int, ...]
 MAX_ENTRIES = 10_000_000
 """The most pairs of key and anchor combination for which a rule is evaluated exhaustively."""
 _SAMPLE = 500
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A finite non-negative measure on the integers: the mass of ``low + k`` is ``weights[k]``."""
+
+    low: int
+    weights: FloatArray
+
+    def scaled(self, factor: float | Fraction) -> Measure:
+        """Return the measure times ``factor``."""
+        return Measure(self.low, self.weights * float(factor))
+
+    def moved(self, by: int) -> Measure:
+        """Return the distribution of the value plus ``by``."""
+        return Measure(self.low + by, self.weights)
+
+    def plus(self, other: Measure) -> Measure:
+        """Return the convolution: the distribution of the sum of two independent values."""
+        return Measure(self.low + other.low, np.convolve(self.weights, other.weights))
+
+    def dense(self, size: int) -> FloatArray:
+        """Return the masses of 0..size−1, shape (size,); the support has to lie inside."""
+        out = np.zeros(size)
+        out[self.low : self.low + len(self.weights)] = self.weights
+        return out
+
+
+def uniform(values: Sequence[int]) -> Measure:
+    """Return the uniform distribution on ``values`` (with multiplicity), which need not be consecutive."""
+    low = min(values)
+    return Measure(low, np.bincount(np.asarray(values, dtype=np.int64) - low) / len(values))
 
 
 @dataclass(frozen=True)
@@ -117,9 +154,9 @@ class Domain:
             totals = (totals[:, None] + np.array(shifts)).ravel()
         return totals
 
-    def total_distribution(self, shifts: Shifts, selection: Selection, exact: bool) -> Measure:
+    def total_distribution(self, shifts: Shifts, selection: Selection) -> Measure:
         """Return the distribution of T over the combinations, each of weight N_A^-q times its count."""
-        return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None), exact)
+        return _total_distribution(self.anchors, self.n_anchors, shifts, replace(selection, key=None))
 
     def pair_means(self, weights: FloatArray | None = None) -> FloatArray:
         """Return E[w c_a c_b] over the combinations for all pairs of anchors, shape (N_A, N_A).
@@ -165,28 +202,24 @@ def _places(domain: Domain, combinations: frozenset[Combination]) -> IntArray:
 
 
 @functools.lru_cache(maxsize=512)
-def _total_distribution(
-    anchors: tuple[int, ...], q: int, shifts: Shifts, selection: Selection, exact: bool
-) -> Measure:
-    single = uniform(shifts, exact or bool(selection.held_out))
-    if selection.anchor is None:
-        distribution = total_of(q, single)
-    else:
-        own = shifts[anchors.index(selection.anchor)]
+def _total_distribution(anchors: tuple[int, ...], q: int, shifts: Shifts, selection: Selection) -> Measure:
+    n = len(anchors)
+    # Beyond the range of a float, what is held out is less than the rounding of any mass.
+    held_out = selection.held_out if q * math.log2(n) < 1000 else frozenset()
+    # Numbers of combinations are exact below 2^53: no digits are lost even if almost all are held out.
+    single = uniform(shifts).scaled(n) if held_out else uniform(shifts)
+    own, slots, drawn = 0, 1, q
+    if selection.anchor is not None:
+        own, drawn = shifts[anchors.index(selection.anchor)], q - 1
         slots = q if selection.slot is None else 1
-        distribution = total_of(q - 1, single).moved(own).scaled(Fraction(slots, len(shifts)))
-    if not selection.held_out:
-        return distribution
-    # Subtracted from integer counts: no digits are lost even if almost every combination is held out.
-    share = Fraction(1, len(anchors) ** q)
+    distribution = functools.reduce(Measure.plus, [single] * drawn, uniform([own])).scaled(slots)
+    if not held_out:
+        return distribution.scaled(Fraction(1, n ** (q - drawn)))
     shift_of = dict(zip(anchors, shifts, strict=True))
-    weights = distribution.weights * (distribution.unit / share).numerator
-    for combination in selection.held_out:
-        times = selection.times(combination)
-        if times:
-            weights[sum(shift_of[a] for a in combination) - distribution.low] -= times
-    remaining = Measure(distribution.low, weights, share)
-    return remaining if exact else remaining.as_float()
+    for combination in held_out:
+        if times := selection.times(combination):
+            distribution.weights[sum(shift_of[a] for a in combination) - distribution.low] -= times
+    return distribution.scaled(Fraction(1, n**q))
 
 
 def magnitude(count: int) -> str:

@@ -11,14 +11,12 @@ from __future__ import annotations
 import functools
 import itertools
 from abc import ABC, abstractmethod
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from theory.edge.arrays import FloatArray, IntArray
-from theory.task.domain import Domain, Selection
-from theory.task.measure import Measure
+from theory.task.domain import Domain, Measure, Selection
 
 RULES: dict[str, type[Rule]] = {}
 """Every rule that a TOML file can name: a class with a ``kind`` registers itself."""
@@ -64,7 +62,7 @@ class Rule(ABC):
         """Return a range that holds every label."""
 
     @abstractmethod
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Return the labels' mass over the combinations, each of weight N_A^-q times its count."""
 
     @abstractmethod
@@ -107,32 +105,19 @@ class Deterministic(Rule):
         labels = self.labels(domain)
         return range(int(labels.min()), int(labels.max()) + 1)
 
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Count the labels of all keys and combinations."""
-        return self.counted(domain, selection, exact, None, 1)
+        return self.counted(domain, selection, np.ones((len(domain.keys), 1), np.int64), 1)
 
-    def counted(
-        self, domain: Domain, selection: Selection, exact: bool, left: IntArray | None, n_positions: int
-    ) -> Measure:
-        """Count labels; with ``left``, as often as each pair is trained on out of ``n_positions``."""
-        labels, times = self.labels(domain), domain.times(selection)
+    def counted(self, domain: Domain, selection: Selection, left: IntArray, n_positions: int) -> Measure:
+        """Count labels, each as often as its pair is trained on, ``left`` out of ``n_positions``."""
+        labels = self.labels(domain)
         if selection.key is not None:
-            row = domain.keys.index(selection.key)
-            labels, left = labels[row][None], None if left is None else left[row][None]
-        if left is not None:
-            weights, total = left * times, len(labels) * domain.n_combinations * n_positions
-            counts = np.zeros(domain.vocab_size, np.int64)
-            np.add.at(counts, labels, weights)
-            if exact:
-                return Measure(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
-            return Measure(0, counts / total)
-        counts = np.zeros(int(labels.max()) + 1, np.int64)
-        for count in np.unique(times[times > 0]):
-            counts += count * np.bincount(labels[:, times == count].ravel(), minlength=len(counts))
-        total = len(labels) * domain.n_combinations
-        if exact:
-            return Measure(0, np.array(counts.tolist(), dtype=object), Fraction(1, total))
-        return Measure(0, counts / total)
+            row = [domain.keys.index(selection.key)]
+            labels, left = labels[row], left[row]
+        times = np.broadcast_to(left * domain.times(selection), labels.shape)
+        counts = np.bincount(labels.ravel(), times.ravel())
+        return Measure(0, counts / (len(labels) * domain.n_combinations * n_positions))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         """Return one-hot label distributions, shape (N_Z, N_A^q, d)."""

@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.edge.checked import Size, checked
-from theory.labels.distribution import marginal_distribution, token_ratio
+from theory.edge.checked import Size, check_tokens, checked
+from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import check_square
 from theory.task.domain import Selection
 from theory.task.task import Task
@@ -31,7 +31,7 @@ def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
     For an anchor, the chance 1/(L−q) that the anchors end the sequence times its share of last anchors; for a
     key, the opposite chance divided by N_Z.
     """
-    token_ratio(task, token)  # refuses a token outside the vocabulary
+    check_tokens("token", token, task.vocab_size)
     positions = task.length - task.n_anchors
     if token in task.keys:
         return Fraction(positions - 1, positions * len(task.keys))
@@ -42,17 +42,6 @@ def _exact_ratio(task: Task, token: int, held_out: bool) -> Fraction:
     ending = len(mapping.anchors) ** (task.n_anchors - 1)
     ending -= sum(c[-1] == token for c in mapping.held_out) if held_out else 0
     return Fraction(ending, positions * combinations)
-
-
-@checked
-def last_position_share(task: Task, token: int, *, held_out: bool = False) -> float:
-    """Return ρ_s, the share of the token's occurrences that stand in the last position (28); 0 if none.
-
-    1/(q(L−q)) for an anchor where nothing is held out. ``held_out``: of the training distribution, without
-    the held-out combinations.
-    """
-    ratio = token_ratio(task, token, held_out=held_out, exact=True)
-    return float(_exact_ratio(task, token, held_out) / ratio) if ratio else 0.0
 
 
 @checked
@@ -73,7 +62,7 @@ def last_position_distribution(
     mapping = task.mapping_of(token)
     assert mapping is not None
     selection = Selection(token, task.n_anchors - 1, held_out=mapping.held_out if held_out else frozenset())
-    weights = mapping.rule.distribution(task.domain(mapping), selection, False).dense(task.vocab_size)
+    weights = mapping.rule.distribution(task.domain(mapping), selection).dense(task.vocab_size)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 

@@ -21,10 +21,10 @@ from theory import (
     eq14_embedding,
     label_distribution,
     marginal_distribution,
-    token_ratio,
 )
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import checked
+from theory.labels.distribution import exact_ratio
 from validate.observe import NotObservedError, Observations
 from validate.observe.observations import places
 from validate.observe.times import time_at
@@ -69,7 +69,7 @@ def _drive_cosines(task: Task, tokens: Sequence[int], common: FloatArray | float
     """Return the cosines of P^s − ``common``; NaN if that is only rounding or s is never trained."""
     labels = training_labels(task, tuple(tokens))
     drives = labels - common
-    unseen = [not token_ratio(task, s, held_out=True, exact=True) for s in tokens]
+    unseen = [not exact_ratio(task, s, "any", True) for s in tokens]
     drives[(np.abs(drives).max(axis=1) <= 1e-12 * labels.max(axis=1)) | unseen] = 0
     return cosine_matrix(drives)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri, softmax
 
 import theory
+from tests.theory.any_rule import counts_of_sum
 from tests.theory.flow_reference import relative, slope, small_example
 from theory import TANH, EmbMLPParameters, Mapping, OneLayerParameters, Shift, Task, find_derivation
 from theory.flows.gradient import population_field, token_gradient
@@ -160,13 +161,8 @@ sizes = st.integers(1, 12)
 
 @given(n_keys=sizes, n_anchors=sizes, q=st.integers(1, 4))
 def test_eq_22_its_moments_and_zero_outside(n_keys: int, n_anchors: int, q: int) -> None:
-    counted = [Fraction(1, n_keys)] * n_keys
-    for _ in range(q - 1):  # one anchor more: the mean over its shifts
-        padded = [Fraction(0)] * (n_anchors - 1) + counted + [Fraction(0)] * (n_anchors - 1)
-        counted = [
-            sum(padded[i : i + n_anchors], Fraction(0)) / n_anchors
-            for i in range(len(padded) - n_anchors + 1)
-        ]
+    counts = counts_of_sum(n_keys, *[n_anchors] * (q - 1))
+    counted = [Fraction(n, sum(counts)) for n in counts]
     inside = range(-3, len(counted) + 3)
     made = [formula("eq 22")(r, n_keys, n_anchors, q) for r in inside]
     np.testing.assert_allclose(made, [0, 0, 0, *map(float, counted), 0, 0, 0], rtol=1e-12, atol=0)
@@ -272,12 +268,13 @@ def test_eq_29_eq_38_and_the_propositions_are_the_numeric_drives(record_error: R
     exact = theory.transformer_drive(C, C_last, 5, W_F, W_VO)
     printed = theory.paper_transformer_drive(C, 5, W_F, W_VO)
     for kind, token in TOKENS.items():
-        ratio, share = theory.token_ratio(TASK, token), theory.last_position_share(TASK, token)
+        ratio = theory.token_ratio(TASK, token)
         law = theory.label_distribution(TASK, token)[None]
         last = theory.last_position_distribution(TASK, token)[None]
+        share = C_last[token] @ (last[0] - 1 / D) / np.sum((last - 1 / D) ** 2) / ratio
         error = relative(formula("eq 29")(ratio, law, share, last, 5, *MATRICES, D)[0], exact[token])
         record_error(("eq. 28", "eq. 29"), error, below=1e-12)
-        assert formula("rho key" if kind == "key" else "rho anchor")(5, 2) == pytest.approx(share, rel=1e-14)
+        assert formula("rho key" if kind == "key" else "rho anchor")(5, 2) == pytest.approx(share, rel=1e-13)
         np.testing.assert_allclose(formula("all small")(ratio, share, last, D)[0], C_last[token], atol=1e-15)
         if kind == "key":
             continue

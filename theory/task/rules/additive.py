@@ -13,8 +13,7 @@ import numpy as np
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.checked import as_integer
 from theory.edge.errors import InputError
-from theory.task.domain import Domain, Selection
-from theory.task.measure import Measure, uniform
+from theory.task.domain import Domain, Measure, Selection, uniform
 from theory.task.rule import Deterministic
 
 Table = tuple[tuple[int, int], ...]
@@ -41,12 +40,12 @@ class Additive(Deterministic):
         shifts, q = self.shifts(domain), domain.n_anchors
         return range(domain.keys[0] + q * min(shifts), domain.keys[-1] + q * max(shifts) + 1)
 
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Convolve the distributions of the total shift and of the key."""
-        totals = domain.total_distribution(self.shifts(domain), selection, exact)
+        totals = domain.total_distribution(self.shifts(domain), selection)
         if selection.key is not None:
             return totals.moved(selection.key)
-        return totals.plus(uniform(domain.keys, exact))
+        return totals.plus(uniform(domain.keys))
 
     def mean_variances(self, domain: Domain, k: float) -> FloatArray:
         """Return E[c_a c_b F]: F is (1 − 1/N_Z)/k, because different keys give different labels."""

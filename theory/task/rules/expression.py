@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +12,7 @@ import numpy as np
 from theory.edge.arrays import IntArray
 from theory.edge.errors import InputError
 from theory.task.arithmetic import ANCHOR, names_in, parse, value_of
-from theory.task.domain import MAX_ENTRIES, Domain, Selection
-from theory.task.measure import Measure
+from theory.task.domain import MAX_ENTRIES, Domain, Measure, Selection
 from theory.task.rule import Deterministic
 from theory.task.rules.additive import Table, integer_keys, shift_table, string_keys
 
@@ -98,21 +96,21 @@ class Expression(Deterministic):
             names["total"] = anchors.sum(axis=1, dtype=_dtype(domain.n_anchors * domain.anchors[-1]))
         return self._values({"key": keys} | dict(sorted(names.items())))
 
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Count labels; if the anchors enter through ``total`` alone, sum over its distribution instead."""
         width = domain.n_anchors * (domain.anchors[-1] - domain.anchors[0]) + 1
         if not self._names <= {"key", "total"} or len(domain.keys) * width > MAX_ENTRIES:
-            return super().distribution(domain, selection, exact)
-        totals = domain.total_distribution(domain.anchors, selection, exact)
+            return super().distribution(domain, selection)
+        totals = domain.total_distribution(domain.anchors, selection)
         keys = np.array(domain.keys if selection.key is None else [selection.key])
-        counts = np.zeros(domain.vocab_size, totals.weights.dtype)
+        counts = np.zeros(domain.vocab_size)
         for offset in np.flatnonzero(totals.weights):
             total = totals.low + int(offset)
             values = self._values({"key": keys, "total": np.full(len(keys), total, _dtype(total))})
             labels, times = np.unique(values, return_counts=True)
             domain.check_labels(int(labels[0]), int(labels[-1]))
-            counts[labels] += times.astype(counts.dtype) * totals.weights[offset]  # exact ones outgrow int64
-        return Measure(0, counts, totals.unit).scaled(Fraction(1, len(keys)))
+            counts[labels] += times * totals.weights[offset]
+        return Measure(0, counts / len(keys))
 
     def _values(self, names: dict[str, IntArray]) -> IntArray:
         values = value_of(self._root, names, dict(self.table))

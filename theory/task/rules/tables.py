@@ -10,8 +10,7 @@ import numpy as np
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.checked import checked_fields
 from theory.edge.errors import InputError
-from theory.task.domain import Domain, Selection
-from theory.task.measure import ONE, Measure, uniform
+from theory.task.domain import Domain, Measure, Selection, uniform
 from theory.task.rule import Rule
 
 _MAX_TABLE = 100_000_000
@@ -72,9 +71,9 @@ class Lookup(Table):
         labels = self.labels(domain)
         return range(labels[0], labels[-1] + 1)
 
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Return the uniform distribution on the labels, for any key and anchors."""
-        return uniform(self.labels(domain), exact).scaled(domain.frequency(selection))
+        return uniform(self.labels(domain)).scaled(domain.frequency(selection))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         labels = np.array(self.labels(domain))
@@ -107,12 +106,12 @@ class Window(Table):
         widest = domain.n_anchors * max(domain.anchors)
         return range(domain.keys[0] - widest, domain.keys[-1] + widest + 1)
 
-    def distribution(self, domain: Domain, selection: Selection, exact: bool) -> Measure:
+    def distribution(self, domain: Domain, selection: Selection) -> Measure:
         """Spread the key uniformly over a window whose half-width is the total of the anchors."""
-        offsets = _spread(domain.total_distribution(domain.anchors, selection, exact))
+        offsets = _spread(domain.total_distribution(domain.anchors, selection))
         if selection.key is not None:
             return offsets.moved(selection.key)
-        return offsets.plus(uniform(domain.keys, exact))
+        return offsets.plus(uniform(domain.keys))
 
     def entry_distributions(self, domain: Domain) -> FloatArray:
         distance = np.abs(np.arange(domain.vocab_size) - np.array(domain.keys)[:, None])
@@ -125,7 +124,7 @@ class Window(Table):
         totals = domain.totals(domain.anchors)
         variance = np.zeros(len(totals))
         for total in np.unique(totals).tolist():
-            smeared = uniform(domain.keys, False).plus(uniform(range(-total, total + 1), False))
+            smeared = uniform(domain.keys).plus(uniform(range(-total, total + 1)))
             mean = 1 - float(smeared.weights @ smeared.weights)
             entry = 1 - 1 / (2 * total + 1)
             variance[totals == total] = mean / k + (1 - 1 / k) * entry / len(domain.keys)
@@ -148,10 +147,7 @@ def _spread(half_width: Measure) -> Measure:
 
     The mass at x is :math:`\sum_{T \ge |x|} P(T)/(2T+1)`: summed from the right, with no subtraction.
     """
-    low, weights = half_width.low, half_width.weights
-    shares = np.zeros(low + len(weights), dtype=weights.dtype)
-    odd = range(2 * low + 1, 2 * len(shares), 2)
-    one = ONE if half_width.exact else 1.0
-    shares[low:] = [w * one / n for w, n in zip(weights, odd, strict=True)]
+    shares = np.concatenate([np.zeros(half_width.low), half_width.weights])
+    shares /= 2 * np.arange(len(shares)) + 1
     right = np.cumsum(shares[::-1])[::-1]
-    return Measure(1 - len(right), np.concatenate([right[:0:-1], right]), half_width.unit)
+    return Measure(1 - len(right), np.concatenate([right[:0:-1], right]))
