@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from theory.flows.escapes import measured_rank_steps as measured_rank_steps
     from theory.flows.held_out import OneModeAnswers as OneModeAnswers
     from theory.flows.held_out import answer_accuracy as answer_accuracy
-    from theory.flows.held_out import extended_logits as extended_logits
     from theory.flows.held_out import one_mode_answers as one_mode_answers
     from theory.flows.ladder import blow_up_bound as blow_up_bound
     from theory.flows.ladder import coupled_flow as coupled_flow
@@ -67,14 +66,13 @@ if TYPE_CHECKING:
     from theory.integrate.trajectory import Trajectory as Trajectory
     from theory.labels.counts import CountPopulation as CountPopulation
     from theory.labels.counts import count_population as count_population
-    from theory.labels.counts import count_sample as count_sample
     from theory.labels.distribution import label_distribution as label_distribution
     from theory.labels.distribution import marginal_distribution as marginal_distribution
     from theory.labels.distribution import token_ratio as token_ratio
     from theory.labels.entropies import LabelEntropies as LabelEntropies
     from theory.labels.entropies import label_entropies as label_entropies
     from theory.labels.finite_sample import FiniteSample as FiniteSample
-    from theory.labels.finite_sample import finite_sample_cosine as finite_sample_cosine
+    from theory.labels.finite_sample import finite_sample_cosines as finite_sample_cosines
     from theory.labels.matrices import cooccurrence_matrix as cooccurrence_matrix
     from theory.labels.matrices import expected_cooccurrence as expected_cooccurrence
     from theory.labels.matrices import expected_token_label_matrix as expected_token_label_matrix
@@ -119,7 +117,6 @@ if TYPE_CHECKING:
     from theory.transformer.appendix_e import PrintedConditions as PrintedConditions
     from theory.transformer.appendix_e import linear_plateau as linear_plateau
     from theory.transformer.appendix_e import printed_conditions as printed_conditions
-    from theory.transformer.appendix_e import printed_logits as printed_logits
     from theory.transformer.appendix_e import printed_violation as printed_violation
     from theory.transformer.attention_init import attention_logit_std as attention_logit_std
     from theory.transformer.attention_init import average_attention_bound as average_attention_bound

@@ -107,9 +107,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "predicted_embedding": {"task": SIX, "settings": theory.SGDSettings(0.1), "steps": [2]},
     "cosine_matrix": {"other": ROWS[:2]},
     "find_derivation": {"name": "prop 1"},
-    "extended_logits": {"counts": ROWS, "logits": ROWS, "others": ROWS},
     "mass_outside": {"logits": ROWS, "p": [1, 1, 2, 1, 2]},
-    "printed_logits": {"p": 1},
     "theorem_2_terms": {"table": np.full((4, 3), 1 / 3)},
     "one_layer_logits": {"activation": "tanh"},
     "pair_counts": {"tokens": [[0, 1], [2, 3]], "labels": [1, 2], "vocab_size": 4},
@@ -120,7 +118,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("shuffled_tokens", "context_operator"), CORPORA),
     **{name: {"length": 2} for name in ("transformer_drive", "paper_transformer_drive", "value_drive")},
     **{name: {"task": WIDE} for name in ("inner_product_bound", "gaussian_shape", "normal_distance")},
-    **{name: {"task": WIDE} for name in ("gaussian_embedding", "finite_sample_cosine")},
+    **{name: {"task": WIDE} for name in ("gaussian_embedding", "finite_sample_cosines")},
     "EmbMLPParameters.draw": {},
 }
 

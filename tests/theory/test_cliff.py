@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 import theory
-from theory import Task, build_construction, cliff_sequence, is_cliff, mass_outside, printed_logits
+from theory import Task, build_construction, cliff_sequence, is_cliff, mass_outside
 
 
 @st.composite
@@ -67,6 +67,13 @@ def test_the_window_ends_where_it_ends_in_any_integer_type(kind):
 
 
 # Appendix E as printed.
+
+
+def printed_logits(length, p, q, strength, alignment):
+    """The last row of the printed second attention: the formula of ``theory.transformer.appendix_e``."""
+    j = np.arange(1, length + 1)
+    own = np.where((j > p) & (j <= p + q), j * alignment, 0.0) + np.clip(j - p, 0, q)
+    return -np.cos(j * np.pi / length) - strength * q / (j * length) * own
 
 
 @pytest.mark.parametrize(("length", "p", "q"), [(9, 3, 2), (9, 1, 3), (6, 2, 1)])

@@ -5,7 +5,6 @@ The functions are found by their parameter ``held_out``: a new one without a che
 """
 
 import inspect
-import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +19,6 @@ import theory
 from tests.theory.any_rule import Enumerated, combinations, counts_of_sum
 from tests.theory.flow_reference import Example
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
-from theory.labels.finite_sample import finite_sample_cosines
 from theory.labels.sampled import drawn_shares
 
 ROUNDING = 1e-13
@@ -86,25 +84,21 @@ def several_labels(task: Task, brute: Enumerated, held_out: bool) -> None:
 
 
 def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
-    n = 2 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
-    centred = brute.table() - 1 / 64
-    for a, b in ((1, 2), (4, 5), (6, 7), (1, 6), (7, 7)):
-        if min(brute.ratio()[[a, b]]) > 1e-12:
-            for size in (None, n):
-                found = theory.finite_sample_cosine(task, a, b, n_sequences=size, held_out=held_out)
-                signal = [centred[s] @ centred[s] for s in (a, b)]
-                spread = [brute.covariance(s, s, size) for s in (a, b)]
-                inner = centred[a] @ centred[b] + brute.covariance(a, b, size)
-                close(found.signal, signal)
-                close(found.spread, spread)
-                close(found.inner, inner)
-                close(found.cosine, inner / np.sqrt(np.prod(np.add(signal, spread))))
     own = [s for s in task.anchors if brute.ratio()[s] > 1e-12]
-    table = finite_sample_cosines(task, own, held_out=held_out)
-    for (i, a), (j, b) in itertools.product(enumerate(own), repeat=2):
-        close(table[i, j], theory.finite_sample_cosine(task, a, b, held_out=held_out).cosine)
+    centred = (brute.table() - 1 / 64)[own]
+    n = 2 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
+    for size in (None, n):
+        found = theory.finite_sample_cosines(task, [*own, own[0]], n_sequences=size, held_out=held_out)
+        covariance = np.array([[brute.covariance(a, b, size) for b in own] for a in own])
+        inner = centred @ centred.T + covariance
+        close(found.spread[:-1], np.diagonal(covariance))
+        close(found.signal[:-1], np.diagonal(centred @ centred.T))
+        close(found.inner[:-1, :-1], inner)
+        lengths = np.sqrt(np.diagonal(inner))
+        close(found.cosine[:-1, :-1], inner / np.outer(lengths, lengths))
+        assert found.cosine[0, -1] == pytest.approx(1)
     with pytest.raises(theory.InputError, match="n_sequences"):
-        theory.finite_sample_cosine(task, 1, 2, n_sequences=n // 2 - 1, held_out=held_out)
+        theory.finite_sample_cosines(task, own, n_sequences=n // 2 - 1, held_out=held_out)
 
 
 def value_growth(task: Task, brute: Enumerated, held_out: bool) -> None:
@@ -146,7 +140,7 @@ CHECKS: dict[str, Check] = {
     "last_position_matrix": table(theory.last_position_matrix, lambda b: b.matrix("last")),
     "predict_value_growth": value_growth,
     "sample_labels": several_labels,
-    "finite_sample_cosine": cosines,
+    "finite_sample_cosines": cosines,
 }
 
 

@@ -68,7 +68,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "role": [lambda: theory.label_distribution(PAPER, 1, role="anker")],
     "labels": [
         lambda: theory.token_label_matrix([[1, 2]], [1, 2], 20),
-        lambda: theory.count_sample([[1]], [-1], 20),
+        lambda: theory.token_label_counts([[1]], [-1], 20),
     ],
     "sequences": [
         lambda: theory.token_label_counts([1, 2], [1, 2], 20),
@@ -105,7 +105,6 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "tables": [lambda: theory.count_population(small_task(), [np.zeros((5, 3), int), None])],
     "anchor": [
-        *(lambda s=s: theory.finite_sample_cosine(PAPER, s, 11) for s in (25, 200)),
         lambda: theory.gaussian_shape(PAPER, 5),
         lambda: theory.gaussian_shape(task_of(MODULAR), 1),
     ],
@@ -118,8 +117,8 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "other": [
         lambda: theory.cosine_matrix([[1.0, 2.0]], [[1.0]]),
         lambda: COUNTS + theory.corpus_counts([[0, 1]], 5),
-        *(lambda s=s: theory.finite_sample_cosine(PAPER, 11, s) for s in (25, 200)),
     ],
+    "anchors": [partial(theory.finite_sample_cosines, PAPER, [11, s]) for s in (25, 200)],
     "matrix": [lambda: theory.off_diagonal(np.ones((2, 3)))],
     "n_components": [lambda: theory.principal_components(np.eye(3), 4)],
     "tokens": [
@@ -189,8 +188,6 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
         lambda: theory.saddle_staircase(C, S, START, 7),
     ],
     "B": [lambda: theory.answer_accuracy(POPULATION, np.ones((3, 3)))],
-    "others": [lambda: theory.extended_logits([[1, 0]], [[1.0]], [[1, 0, 0]])],
-    "logits": [lambda: theory.extended_logits([[1, 0]], [[1.0], [2.0]], [[1, 0]])],
     "activation": [
         *(partial(f, times=[0.0], population=POPULATION, activation="relu") for f in FLOWS[:3]),
         lambda: theory.one_layer_logits(MODEL, TOKENS, activation=3),
@@ -209,7 +206,6 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     "shares": [lambda: theory.theorem_2_terms(np.eye(2), [0.5, 0.6], [0], [1])],
     "p": [
         lambda: theory.cliff_sequence(0.1, 9, 8, 2),
-        lambda: theory.printed_logits(9, 8, 2, 1.0, 0.1),
         lambda: theory.mass_outside(np.zeros((2, 9)), np.array([1, 8]), 2),
     ],
     "q": [

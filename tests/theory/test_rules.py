@@ -110,7 +110,7 @@ def test_a_new_rule_is_one_class() -> None:
     assert task.label_range(task.mappings[0]) == range(43, 64)
     wanted = np.bincount([43, 45, 49, 63], minlength=130) / 4
     np.testing.assert_allclose(theory.label_distribution(task, 1), wanted, atol=1e-15)
-    assert theory.finite_sample_cosine(task, 1, 1).cosine == pytest.approx(1)
+    assert theory.finite_sample_cosines(task, [1, 1]).cosine == pytest.approx(np.ones((2, 2)))
     assert theory.count_population(task).label_distributions.shape[2] == 130
 
 

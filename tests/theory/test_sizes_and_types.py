@@ -54,11 +54,6 @@ COUNTS = theory.corpus_counts([[0, 1]], 4)
 LIMITS = [
     # Keys, two places for a noise token and the window, and all combinations.
     ("task.population._MAX_SEQUENCES", 4 * 4 * 2 * (9 + 4), lambda: theory.enumerate_population(TASK)),
-    (
-        "labels.counts._MAX_ENTRIES",
-        2 * 7,
-        lambda: theory.count_sample([[1, 2], [2, 1], [3, 3]], [0, 0, 0], 7),
-    ),
     # Bags of keys and of anchors, each of the two over the vocabulary.
     (
         "labels.counts._MAX_ENTRIES",

@@ -121,7 +121,7 @@ class GradientNoise:
         if shared.any():
             token = int(np.flatnonzero(shared)[0])
             problem = "occurs in the counts of keys and of anchors"
-            raise InputError("population", f"token {token}", problem, "use count_population or count_sample")
+            raise InputError("population", f"token {token}", problem, "use count_population")
         self._left, self._right = population.left, population.right
         self._blocks = list(_blocks(population))
 

@@ -74,31 +74,6 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
     return _accuracy(population, logits.argmax(axis=2))
 
 
-@checked
-def extended_logits(
-    counts: Real[ArrayLike, "n d"], logits: Real[ArrayLike, "n k"], others: Real[ArrayLike, "m d"]
-) -> Float64[FloatArray, "m k"]:
-    """Return a linear network's logits on further sequences, given its logits on some.
-
-    Parameters
-    ----------
-    counts : array_like, shape (n, d)
-        Token counts of the sequences whose logits are known.
-    logits : array_like, shape (n, k)
-        Their logits. For a nonlinear network, the closest sum over tokens is extended.
-    others : array_like, shape (m, d)
-        Token counts of the other sequences.
-
-    Returns
-    -------
-    ndarray, shape (m, k)
-        NaN where the counts are not a combination of the known ones, so that nothing follows.
-    """
-    known, given, other = (np.asarray(rows, np.float64) for rows in (counts, logits, others))
-    weights, in_span = _combined(known, other)
-    return np.where(in_span[:, None], weights @ given, np.nan)
-
-
 def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return each other row as a combination of the known ones, and whether it is one."""
     # Counts of keys and of anchors each sum to a constant: in their null space there is only rounding.

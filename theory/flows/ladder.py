@@ -243,7 +243,7 @@ def population_flow(
     Parameters
     ----------
     population : CountPopulation
-        ``count_population`` of a task, or ``count_sample`` of a data set.
+        ``count_population`` of a task.
     activation : Activation or str, optional
         σ; with the identity a far cheaper, equally exact form of the gradient is used.
     initial, times, weight_decay, solver, keep

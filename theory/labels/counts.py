@@ -17,11 +17,10 @@ from math import comb, factorial, prod
 import numpy as np
 import numpy.typing as npt
 
-from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.edge.checked import Size, checked
+from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
+from theory.edge.checked import checked
 from theory.edge.display import Shown
 from theory.edge.errors import InputError
-from theory.labels.matrices import check_sample
 from theory.task.domain import Selection, magnitude
 from theory.task.population import check_tables, population_size
 from theory.task.rule import one_hot
@@ -38,9 +37,9 @@ class CountPopulation(Shown):
     Attributes
     ----------
     left : ndarray, shape (n_left, d)
-        Token counts of the keys (of everything, for a sample).
+        Token counts of the keys.
     right : ndarray, shape (n_right, d)
-        Token counts of the anchors (one row of zeros, for a sample).
+        Token counts of the anchors.
     label_distributions : ndarray, shape (n_left, n_right, d)
         The mean one-hot label of the sequences with counts l_i + r_j.
     data_sets : dict of str to ndarray, shape (n_left, n_right)
@@ -138,29 +137,6 @@ def count_population(
     return CountPopulation(left, np.concatenate(rights), label_distributions, data_sets)
 
 
-@checked
-def count_sample(
-    sequences: Integer[ArrayLike, "n L"], labels: Integer[ArrayLike, " n"], vocab_size: Size
-) -> CountPopulation:
-    """Return a data set reduced to its distinct token counts.
-
-    Parameters as in ``token_label_counts``.
-    """
-    tokens, targets = check_sample(sequences, labels, vocab_size)
-    distinct, inverse = np.unique(np.sort(tokens, axis=1), axis=0, return_inverse=True)
-    if len(distinct) * vocab_size > _MAX_ENTRIES:
-        raise _too_large("sequences", tokens.shape, f"{len(tokens)} sequences", len(distinct), vocab_size)
-    inverse = inverse.reshape(-1)
-    left = np.zeros((len(distinct), vocab_size))
-    for column in distinct.T:
-        left[np.arange(len(distinct)), column] += 1
-    occurrences = np.bincount(inverse, minlength=len(distinct)).astype(np.float64)
-    pairs = inverse * vocab_size + targets.astype(np.int64)
-    distributions = np.bincount(pairs, minlength=left.size).reshape(left.shape) / occurrences[:, None]
-    weights = (occurrences / len(tokens))[:, None]
-    return CountPopulation(left, np.zeros((1, vocab_size)), distributions[:, None], {TRAINING: weights})
-
-
 def check_size(task: Task) -> None:
     """Refuse a task with too many or too long distinct token counts, or with too large a table."""
     m = task.length - task.n_anchors
@@ -168,13 +144,12 @@ def check_size(task: Task) -> None:
     distinct = n_left * sum(comb(len(x.anchors) + task.n_anchors - 1, task.n_anchors) for x in task.mappings)
     table = len(task.keys) * max(task.n_combinations(x) for x in task.mappings)
     if max(distinct * task.vocab_size, table * task.vocab_size, n_left * m) > _MAX_ENTRIES:
-        size = f"{magnitude(population_size(task))} sequences"
-        raise _too_large("task", f"length {task.length}", size, distinct, task.vocab_size)
-
-
-def _too_large(argument: str, value: object, size: str, n: int, d: int) -> InputError:
-    problem = f"{size} with {magnitude(n)} distinct token counts over {d} tokens are too many to enumerate"
-    return InputError(argument, value, problem, "give a smaller task, or use linearised_flow instead")
+        size, n = magnitude(population_size(task)), magnitude(distinct)
+        problem = (
+            f"{size} sequences with {n} distinct token counts over {task.vocab_size} tokens are too many"
+        )
+        remedy = "give a smaller task, or use linearised_flow instead"
+        raise InputError("task", f"length {task.length}", f"{problem} to enumerate", remedy)
 
 
 def _key_counts(task: Task) -> tuple[FloatArray, FloatArray]:

@@ -23,46 +23,32 @@ from theory.task.task import Mapping, Task
 
 @dataclass(frozen=True)
 class FiniteSample:
-    """Expected geometry of two anchors' empirical label distributions.
+    """Expected geometry of some anchors' empirical label distributions P̂^s.
 
     Attributes
     ----------
-    spread : tuple of float
-        E‖P̂^s − P^s‖² of each of the two.
-    signal : tuple of float
+    spread : ndarray, shape (n,)
+        E‖P̂^s − P^s‖² of each.
+    signal : ndarray, shape (n,)
         ‖P^s − u‖² of each.
-    inner : float
+    inner : ndarray, shape (n, n)
         E⟨P̂^a − u, P̂^b − u⟩.
-    cosine : float
-        ``inner`` over the root of the product of the expected squared norms: the ratio of
-        expectations, which the expected ratio approaches as the spread's own fluctuation vanishes.
+    cosine : ndarray, shape (n, n)
+        ``inner`` over the root of the product of the expected squared norms, NaN where undefined: the ratio
+        of expectations, which the expected ratio approaches as the spread's own fluctuation vanishes.
     """
 
-    spread: tuple[float, float]
-    signal: tuple[float, float]
-    inner: float
-    cosine: float
-
-
-@checked
-def finite_sample_cosine(
-    task: Task, anchor: int, other: int, *, n_sequences: Size | None = None, held_out: bool = False
-) -> FiniteSample:
-    """Return the expected cosine between two anchors' empirical P̂ − u; see ``finite_sample_cosines``."""
-    for argument, token in (("anchor", anchor), ("other", other)):
-        _check_anchor(argument, task, token)
-    signal, spread = _products(task, [anchor, other], n_sequences, held_out)
-    norms, inner = np.diagonal(signal + spread), float(signal[0, 1] + spread[0, 1])
-    scale = float(np.sqrt(norms[0] * norms[1]))
-    own, of_P = ((float(m[0, 0]), float(m[1, 1])) for m in (spread, signal))
-    return FiniteSample(own, of_P, inner, inner / scale if scale else float("nan"))
+    spread: Float64[FloatArray, " n"]
+    signal: Float64[FloatArray, " n"]
+    inner: Float64[FloatArray, "n n"]
+    cosine: Float64[FloatArray, "n n"]
 
 
 @checked
 def finite_sample_cosines(
     task: Task, anchors: Sequence[int], *, n_sequences: Size | None = None, held_out: bool = False
-) -> Float64[FloatArray, "{len(anchors)} {len(anchors)}"]:
-    r"""Return the expected cosines of empirical P̂ − u between anchors, shape (n, n), NaN where undefined.
+) -> FiniteSample:
+    r"""Return the expected cosines of empirical P̂ − u between anchors, and what they consist of.
 
     Derived here; the paper works in the limit of infinite data. With c the number of times that a
     combination holds an anchor, T its total shift and k sequences to each combination, the covariance
@@ -82,31 +68,21 @@ def finite_sample_cosines(
         True: a training set of ``n_sequences`` without held-out combinations; the sums run over the others.
     """
     for token in anchors:
-        _check_anchor("anchors", task, token)
-    signal, spread = _products(task, list(anchors), n_sequences, held_out)
-    inner = signal + spread
-    scale = np.sqrt(np.multiply.outer(np.diagonal(inner), np.diagonal(inner)))
-    return np.divide(inner, scale, out=np.full_like(inner, np.nan), where=scale > 0)
-
-
-def _check_anchor(argument: str, task: Task, token: int) -> None:
-    if task.mapping_of(token) is None:
-        raise InputError(argument, token, "not an anchor of the task", f"choose one of {list(task.anchors)}")
-
-
-def _products(
-    task: Task, anchors: list[int], n_sequences: int | None, held_out: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return ⟨P^a − u, P^b − u⟩ and E⟨P̂^a − P^a, P̂^b − P^b⟩; the latter is 0 between mappings."""
+        if task.mapping_of(token) is None:
+            remedy = f"choose one of {list(task.anchors)}"
+            raise InputError("anchors", token, "not an anchor of the task", remedy)
     k = _per_combination(task, n_sequences, held_out)
     D = label_distribution(task, anchors, held_out=held_out) - 1 / task.vocab_size
-    spread = np.zeros((len(anchors),) * 2)
-    for mapping in task.mappings:
+    signal, spread = D @ D.T, np.zeros((len(anchors),) * 2)
+    for mapping in task.mappings:  # Tables of two mappings are independent.
         inside = [i for i, token in enumerate(anchors) if token in mapping.anchors]
         if inside:
             own = [mapping.anchors.index(anchors[i]) for i in inside]
             spread[np.ix_(inside, inside)] = _covariances(task, mapping, k, held_out)[np.ix_(own, own)]
-    return D @ D.T, spread
+    inner = signal + spread
+    scale = np.sqrt(np.multiply.outer(np.diagonal(inner), np.diagonal(inner)))
+    cosine = np.divide(inner, scale, out=np.full_like(inner, np.nan), where=scale > 0)
+    return FiniteSample(np.diagonal(spread), np.diagonal(signal), inner, cosine)
 
 
 def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:

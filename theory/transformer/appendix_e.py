@@ -20,29 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from theory.edge.arrays import Float64, FloatArray
+from theory.edge.arrays import FloatArray
 from theory.edge.checked import Size, checked
 from theory.transformer.cliff import check_window
-
-
-@checked
-def printed_logits(
-    length: Size, p: Size, q: Size, strength: float, alignment: float
-) -> Float64[FloatArray, " {length}"]:
-    """Return the last row of the printed second attention (App. E.3) for a key at p, shape (L,).
-
-    Parameters
-    ----------
-    length, p, q : int
-        L, at least p + q; the key's position, counted from 1; and the number of anchors.
-    strength, alignment : float
-        s = λ̃² μ and t = ‖w_a‖ cos(v, w_a)/λ̃.
-    """
-    check_window(length, p, q)
-    j = np.arange(1, length + 1)
-    seen = np.clip(j - p, 0, q)
-    own = np.where((j > p) & (j <= p + q), j * alignment, 0.0)
-    return np.asarray(-np.cos(j * np.pi / length) - strength * q / (j * length) * (own + seen))
 
 
 class PrintedConditions(NamedTuple):

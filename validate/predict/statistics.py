@@ -168,7 +168,7 @@ def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> di
     partial = any(mapping.partial for mapping in task.mappings)
     # The printed prediction says that it is left out.
     with suppress(*[InputError] * partial, TooManyEntriesError):
-        found[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True)
+        found[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True).cosine
     return {name: Cosines.exact(matrix) for name, matrix in found.items()}
 
 

@@ -25,7 +25,9 @@ SEQUENCES[0] = [3, 3, 5]  # a token that occurs twice
 WEIGHTS = EmbMLPParameters(*(RNG.normal(size=shape) for shape in ((D, D_M), (D_M, D_F), (D_F, D))))
 START = WEIGHTS.scaled(1 / 3)
 LABELS, COUNTS = np.eye(D)[DRAWN], np.eye(D)[SEQUENCES].sum(axis=1)
-POPULATION = theory.count_sample(SEQUENCES, DRAWN, D)
+POPULATION = theory.CountPopulation(
+    COUNTS, np.zeros((1, D)), LABELS[:, None], {"training": np.full((N, 1), 1 / N)}
+)
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
 ALL = ("W_emb", "W1", "W2")
 PAPER = Task.paper()
