@@ -36,14 +36,10 @@ if TYPE_CHECKING:
     from sim.data.prontoqa import prontoqa_questions as prontoqa_questions
     from sim.data.prontoqa import toy_facts as toy_facts
     from sim.data.text import read_documents as read_documents
-    from sim.fast.matmul import RouteReport as RouteReport
-    from sim.fast.matmul import choose_route as choose_route
-    from sim.fast.matmul import matmul_route as matmul_route
     from sim.models.associations import AssociationModel as AssociationModel
     from sim.models.associations import train_associations as train_associations
     from sim.models.base import Model as Model
     from sim.models.base import TensorSpec as TensorSpec
-    from sim.models.base import label_logits as label_logits
     from sim.models.base import model_of as model_of
     from sim.models.base import register_model as register_model
     from sim.models.initial import build as build
@@ -60,7 +56,6 @@ if TYPE_CHECKING:
     from sim.training.cost import Cost as Cost
     from sim.training.cost import estimate as estimate
     from sim.training.execution import Execution as Execution
-    from sim.training.execution import default_workers as default_workers
     from sim.training.launch import train as train
     from sim.training.launch import train_members as train_members
     from sim.training.session import Progress as Progress

@@ -20,8 +20,6 @@ from typing import Any, Literal
 import torch
 
 from theory import InputError
-from theory.edge.checked import Size, checked
-from theory.edge.errors import check_memory
 
 Route = Literal["default", "bf16-named"]
 ERROR_LIMIT = 8 * 2.0**-23
@@ -44,7 +42,6 @@ class RouteReport:
     """Largest error of each route against float64, entry by entry, over the product of absolute values."""
 
 
-@checked
 def matmul_route(route: Route) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
     if route != "default" and _SETTINGS is None:
@@ -101,26 +98,13 @@ def small_products() -> AbstractContextManager[None]:
     return _precision("ieee")
 
 
-@checked
-def choose_route(batch: Size, widths: tuple[Size, ...]) -> RouteReport:
+def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
     """Measure speed and error of both routes at the sizes of a training step, and choose one.
 
-    Parameters
-    ----------
-    batch : int
-        Rows of the activations.
-    widths : tuple of int
-        The model's consecutive widths, e.g. (d_m, d_f, d).
-
-    Raises
-    ------
-    InputError
-        If there is no product, or the sizes do not fit into memory.
+    ``batch`` is the number of rows, ``widths`` are a model's consecutive widths, such as (d_m, d_f, d).
     """
     if len(widths) < 2:
         raise InputError("widths", widths, "no product", "give two or more")
-    largest = max(inner * outer + batch * (inner + outer) for inner, outer in itertools.pairwise(widths))
-    check_memory("batch, widths", (batch, *widths), 40 * largest, "the measurement", "give smaller sizes")
     routes: list[Route] = ["default"]
     backend: Any = torch.backends.mkldnn
     if _SETTINGS is not None and backend.is_available():

@@ -19,7 +19,7 @@ from torch import Tensor
 from sim.config.model import KINDS, FanIn, ModelConfig, ModelSection
 from sim.models.layers import Parameters
 from theory import InputError
-from theory.edge.checked import checked
+from theory.edge.checked import check_tokens
 
 SectionT = TypeVar("SectionT", bound=ModelSection)
 
@@ -189,13 +189,6 @@ def model_of(section: ModelSection) -> Model[ModelSection]:
     return registered(section)[0](section)
 
 
-@checked
-def label_logits(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> Tensor:
-    """Return any model's logits of the label, shape (M, batch, d)."""
-    check_inputs(parameters, tokens, model)
-    return model_of(model).logits(parameters, tokens)
-
-
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:
     """Refuse parameters whose shapes do not fit the model, and tokens outside its vocabulary."""
     n_members, vocab_size, _ = table_shape(parameters, model.embedding)
@@ -203,12 +196,7 @@ def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> 
     if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
         problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
         raise InputError("tokens", tuple(tokens.shape), problem, remedy)
-    # Text may be padded after its first token, with numbers below 0.
-    smallest, largest = int((tokens[..., :1] if model.reads_text else tokens).min()), int(tokens.max())
-    if smallest < 0 or largest >= vocab_size:
-        problem = f"outside the vocabulary 0..{vocab_size - 1}"
-        wrong = smallest if smallest < 0 else largest
-        raise InputError("tokens", wrong, problem, "give tokens of the task")
+    check_tokens("tokens", tokens.flatten(), vocab_size)
     length = tokens.shape[2]
     if "W_pos" in parameters:
         rows = table_shape(parameters, "W_pos")[1]

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from sim.config.run import MOST_RUNS, MemberConfig, make_member_config, make_run_config
 from sim.config.task_files import own_task
 from sim.errors import DamagedError
-from sim.runs.files import read_header, read_tensors, write_tensors, writing
+from sim.runs.files import read_tensors, shape_in, write_tensors, writing
 from sim.runs.manifest import Manifest
 from sim.runs.records import (
     Arrays,
@@ -187,9 +187,8 @@ class RunFolder(Manifest):
 
     def shape_of(self, name: str, array: str) -> tuple[int, ...] | None:
         """Return the shape of an array in one of its files, or None; only the file's header is read."""
-        with self._naming(name), open_regular(self.path / name) as file:
-            stored = (read_header(file).model_extra or {}).get(array)
-        return stored and stored.shape
+        with self._naming(name), open_regular(self.path / name):  # The library would wait for a pipe.
+            return shape_in(self.path / name, array)
 
     def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
         """Return one of its files, verified and parsed; refuse one that is missing, changed or damaged."""

@@ -22,8 +22,6 @@ from sim.errors import DamagedError
 Arrays = dict[str, npt.NDArray[Any]]
 LARGEST_RECORD = 64 * 2**20
 """The most bytes of a record: some 150 000 evaluations."""
-LARGEST_HEADER = 16 * 2**20
-"""The most bytes of the header of a file with arrays: room for the words of any vocabulary."""
 Text = Annotated[str, Field(max_length=2**16)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Digests = dict[Text, Digest | Annotated[list[Digest], Field(min_length=1, max_length=2)]]
@@ -40,21 +38,6 @@ class Record(BaseModel):
     """Data of a run folder; keys that other versions write are left out."""
 
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
-
-
-class Stored(Record):
-    """What a safetensors file says of an array."""
-
-    shape: Annotated[tuple[Steps, ...], Field(max_length=10, strict=False)]
-
-
-class Header(Record):
-    """The header of a safetensors file: its arrays, and text about them."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Stored]
-
-    metadata: Annotated[dict[Text, str], Field(alias="__metadata__")] = {}
 
 
 class Product(Record):

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer, matmul_route
+from sim import MemberConfig, RunConfig, Trainer
 from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.config.run import Kernels
-from sim.fast.matmul import Route, keep_freed_memory
+from sim.fast.matmul import Route, keep_freed_memory, matmul_route
 from sim.training.execution import default_workers
 from sim.training.kernels import KernelReport, choose_kernels, member_route
 from tests.bench.reference import PlainLoop

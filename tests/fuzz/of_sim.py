@@ -29,7 +29,7 @@ CONFIGURATIONS = (
 RESULTS = frozenset(
     [
         *("Advice", "AssociationModel", "Corpus", "ProntoQuestion", "Cost", "Dataset", "InitReport"),
-        *("Model", "ModelConfig", "ModelSection", "TensorInit", "TensorSpec", "Progress", "RouteReport"),
+        *("Model", "ModelConfig", "ModelSection", "TensorInit", "TensorSpec", "Progress"),
         "Run",
     ]
 )
@@ -50,9 +50,9 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     values: dict[str, Any] = {
         **{"members": [MEMBER], "member": MEMBER, "config": CONFIG, "vocab_size": 30, "data": TINY},
         **{"model": MODEL, "parameters": sim.build([DEEP], 30), "tokens": torch.tensor([[[20, 4], [21, 5]]])},
-        **{"section": MODEL, "names": ["0.input"], "activation": "tanh", "batch": 4, "widths": (4, 4, 30)},
+        **{"section": MODEL, "names": ["0.input"], "activation": "tanh"},
         **{"module": torch.nn.Linear(3, 2), "rate": 0.5, "convention": "vocab", "bias_scale": 1.0},
-        **{"norms": "keep", "fan_in": {"weight": 3}, "keep": ["bias"], "seed": 1, "route": "default"},
+        **{"norms": "keep", "fan_in": {"weight": 3}, "keep": ["bias"], "seed": 1},
         **{"path": Path("run"), "paths": [Path("run")], "out": "runs", "device": "cpu", "kernels": "torch"},
         **{"workers": 1, "resume": False, "overwrite": True, "report": lambda _: None, "steps": 2},
         **{"stop": lambda: False, "corpora": corpora, "name": "notes", "files": (str(text),)},
@@ -70,7 +70,6 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         "register_model": {"section": sim.EmbMLPConfig, "model": EmbMLP, "gradients": emb_mlp},
         "register_optimizer": {"optimizer": sim.SGD},
         "advise": {"model": torch.nn.Linear(3, 2)},
-        "label_logits": {"parameters": sim.build([MEMBER], 30), "model": MEMBER.model},
         "load_preset": {"name": "cpu"},
         "read_documents": {"path": text},
         "Run.open": {"path": run},

@@ -90,7 +90,7 @@ def entries() -> Iterator[tuple[str, Any]]:
     tokens = torch.arange(20).view(1, 4, 5) % 48
     weights = build([first], 48)
     assert not isinstance(first.model, sim.EmbMLPConfig)
-    yield "label logits", sim.label_logits(weights, tokens, first.model)
+    yield "label logits", sim.model_of(first.model).logits(weights, tokens)
     cache = sim.forward_cache(weights, tokens, first.model)  # type: ignore[arg-type]
     yield "forward cache", {name: value.clamp(min=-9) for name, value in cache.items()}
     yield "initial scales", [initial_std(first, n, s) for n, s in tensor_specs(first, 48).items()]

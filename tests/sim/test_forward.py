@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, attention_pattern, build, forward_cache, label_logits
+from sim import MemberConfig, attention_pattern, build, forward_cache, model_of
 from sim.architectures.transformer import transformer
 from tests.sim.conftest import small_member
 from theory import InputError, OneLayerParameters, one_layer_logits
@@ -108,7 +108,7 @@ def _parameters(model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Te
 def test_emb_mlp_written_out(activation: Any) -> None:
     """Definition 1 by a loop over members, sequences and tokens; a repeated token counts twice."""
     config, p = _parameters({"d_m": 8, "d_f": 12, "activation": activation})
-    found, sigma = label_logits(p, TOKENS, config.model), np.vectorize(SIGMA[activation])
+    found, sigma = model_of(config.model).logits(p, TOKENS), np.vectorize(SIGMA[activation])
     for m in range(2):
         for b in range(2):
             w = sum(p["W_emb"][m, t] for t in TOKENS[m, b].tolist()).numpy()
@@ -118,9 +118,9 @@ def test_emb_mlp_written_out(activation: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [-1, 48])
 def test_a_token_outside_the_vocabulary_is_named(wrong: int) -> None:
-    config = small_member()
+    config, parameters = _parameters(SMALL)
     with pytest.raises(InputError) as refused:
-        label_logits(build([config], 48), torch.tensor([[[1, wrong, 20]]]), config.model)
+        forward_cache(parameters, torch.tensor([[[1, wrong, 20]]] * 2), config.model)  # type: ignore[arg-type]
     assert (refused.value.argument, refused.value.value) == ("tokens", wrong)
 
 
@@ -154,7 +154,7 @@ def test_forward_pass_written_out(norm: str, n_heads: int, biases: bool, record_
 def test_definition_2_is_that_of_the_theory(activation: str, record_error: Record) -> None:
     model = {"kind": "one-layer", "d_f": 12, "d_k": 3, "activation": activation}
     config, parameters = _parameters(model)
-    found = label_logits(parameters, TOKENS, config.model)
+    found = model_of(config.model).logits(parameters, TOKENS)
     for m in range(2):
         theirs = OneLayerParameters(**{a: parameters[b][m].numpy() for a, b in ONE_LAYER.items()})
         expected = one_layer_logits(theirs, TOKENS[m].numpy(), activation=activation)  # type: ignore[arg-type]

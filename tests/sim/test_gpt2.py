@@ -6,11 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from sim import GPT2Config, label_logits, model_of
+from sim import GPT2Config, model_of
 from sim.architectures.gpt2 import GPT2
 from sim.fast import gradients_of
 from sim.fast.gpt2 import tied_gradients
-from theory import InputError
 
 SMALL = {"kind": "gpt2", "n_layers": 2, "n_heads": 2, "d_m": 16}
 V, L = 50, 12
@@ -90,10 +89,8 @@ def test_padding_changes_nothing() -> None:
     scores = model.scores(p, tokens, labels)
     assert scores.n == n == 12 + 10 + 8 + 6 + 4
     assert scores.loss == pytest.approx(total, rel=1e-12)
-    found, short = (label_logits(p, part, model.section) for part in (tokens, tokens[:, 4:, :5]))
+    found, short = (model.logits(p, part) for part in (tokens, tokens[:, 4:, :5]))
     torch.testing.assert_close(found[:, 4:], short, rtol=1e-12, atol=1e-12)
-    with pytest.raises(InputError, match="tokens = -1"):
-        label_logits(p, tokens.flip(2), model.section)
 
 
 @pytest.mark.parametrize("members", [1, 2])

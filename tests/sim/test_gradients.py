@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sim import MemberConfig, RunConfig, Trainer, label_logits, register_model
+from sim import MemberConfig, RunConfig, Trainer, register_model
 from sim.architectures.emb_mlp import EmbMLP
 from sim.architectures.transformer import transformer
 from sim.config.model import EmbMLPConfig, ModelConfig
@@ -65,7 +65,7 @@ def member_losses(parameters: Parameters, tokens: Tensor, labels: Tensor, model:
         logits = transformer(parameters, tokens, model, every_position=True)
         targets = torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
     else:
-        logits, targets = label_logits(parameters, tokens, model), labels
+        logits, targets = model_of(model).logits(parameters, tokens), labels
     each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
     return each.view(len(tokens), -1).mean(dim=1)
 

@@ -12,9 +12,9 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from sim import Run, Trainer, choose_route, matmul_route, train_together
+from sim import Run, Trainer, train_together
 from sim.fast import gradients_of, torch_gradients
-from sim.fast.matmul import ERROR_LIMIT
+from sim.fast.matmul import ERROR_LIMIT, choose_route, matmul_route
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
 from tests.run_folder import contents

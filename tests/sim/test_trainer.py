@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from sim import MemberConfig, Trainer, estimate, label_logits, seeds, train_together
+from sim import MemberConfig, Trainer, estimate, model_of, seeds, train_together
 from sim.data.dataset import TaskDataset
 from sim.training import trainer as module
 from tests.sim.conftest import NOISY_TASK, small, small_member
@@ -41,14 +41,14 @@ def plain_run(member: MemberConfig, epochs: int) -> tuple[Trainer, dict[str, tor
         optimizer = torch.optim.AdamW(moving, t.learning_rate, betas, t.epsilon, weight_decay=t.weight_decay)
     else:
         optimizer = torch.optim.SGD(moving, t.learning_rate, t.momentum, weight_decay=t.weight_decay)
-    data = trainer.datasets[0]
+    data, model = trainer.datasets[0], model_of(member.model)
     tokens, labels = data.tokens[data.train], data.labels[data.train]
     for _ in range(epochs):
         order = trainer.batches.order[0].clone()
         for rows in order.split(trainer.batch):
             step = trainer.optimizer.step
             trainer.advance(trainer.position + 1)
-            logits = label_logits({n: w[None] for n, w in weights.items()}, tokens[None, rows], member.model)
+            logits = model.logits({n: w[None] for n, w in weights.items()}, tokens[None, rows])
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(logits[0], labels[rows]).backward()
             if t.clip_norm > 0:
@@ -131,7 +131,7 @@ def test_scores_are_means_over_the_rows_that_are_evaluated(
     for m, (scores, data) in enumerate(zip(trainer.evaluate(), trainer.datasets, strict=True)):
         weights = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
         for name, rows in trainer.evaluated[m].items():
-            logits = label_logits(weights, data.tokens[rows].unsqueeze(0), trainer.model)[0]
+            logits = model_of(trainer.model).logits(weights, data.tokens[rows].unsqueeze(0))[0]
             right = (logits.argmax(dim=1) == data.labels[rows]).double().mean()
             loss = torch.nn.functional.cross_entropy(logits, data.labels[rows])
             assert scores[name] == pytest.approx({"accuracy": float(right), "loss": float(loss)})
