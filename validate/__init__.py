@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from validate.scales.audit import Audit as Audit
     from validate.scales.audit import audit as audit
     from validate.scales.escapes import Escape as Escape
-    from validate.studies import Study as Study
-    from validate.studies import load_study as load_study
-    from validate.studies import study_names as study_names
+    from validate.studies.keeping import run_study as run_study
+    from validate.studies.study import Study as Study
+    from validate.studies.study import load_study as load_study
+    from validate.studies.study import study_names as study_names
     from validate.terminal.progress import show_progress as show_progress
-    from validate.training import run_study as run_study
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

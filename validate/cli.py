@@ -16,7 +16,7 @@ from sim.errors import NOT_BEGUN, UnfinishedRunsError
 from theory import InputError
 from theory.edge.errors import GradientLimitError, IntegrationError, unknown_name
 from validate.commands import COMMANDS, OPTIONS, find_command
-from validate.terminal.streams import OutputError, prepare_streams, say
+from validate.terminal.output import OutputError, prepare_streams, say
 
 _HELP = f"""usage: anchorflow COMMAND ... [--help] [--json]
        anchorflow --version

@@ -14,7 +14,7 @@ from validate.judge.measures import learning
 from validate.judge.measures.geometry import mean_cosine, ordering
 from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.observe import NoRunsError, Observations, kept
-from validate.studies import load_study
+from validate.studies.study import load_study
 
 
 def seeds() -> None:

@@ -188,7 +188,7 @@ def test_the_command_prints_lines_that_run(
     monkeypatch.chdir(tmp_path)
     found = cli("advise", "--module", "ready:net", "--json").json()
     assert "from ready import net\n\nmodel = net\n" in found["code"]
-    monkeypatch.setattr("validate.terminal.streams.is_live", lambda stream: True)
+    monkeypatch.setattr("validate.terminal.output.is_live", lambda stream: True)
     monkeypatch.setenv("COLUMNS", "40")
     printed = cli("advise", "--module", "tests.foreign_models:Language").out
     assert "\nfrom tests.foreign_models import Language\n" in printed  # Also in a terminal of 40 columns.

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from sim.runs.outputs import OutputFile, OutputFolder, file_name
+from sim.runs.table import write_table
 from tests.conftest import Cli
 from theory import InputError
 from validate.figures.style import rendered
-from validate.sweeps import write_table
 
 TASK = """
 keys = "20..25"
@@ -32,7 +32,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work was begun")
 
-    for name in ("prediction.Prediction.of", "training.train_with_progress", "report.Report.build"):
+    for name in ("prediction.Prediction.of", "terminal.progress.train_with_progress", "report.Report.build"):
         monkeypatch.setattr(f"validate.{name}", work)
     monkeypatch.setattr("validate.observe.groups.group_runs", work)
     monkeypatch.setattr("validate.figures.paper.find_figure", work)

@@ -18,7 +18,8 @@ from theory.edge.display import Shown
 from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
 from validate.judge.verdict import Measured, finding_of
 from validate.prediction import TOKEN_HEADER
-from validate.studies import MemberState, members_of
+from validate.studies.keeping import MemberState
+from validate.studies.study import members_of
 
 RISKY = "<b>bold & bolder"
 SMALL = Task(keys=[2, 3], reasoning_anchors=[1], memory_anchors=[0], n_anchors=1, length=2, vocab_size=6)

@@ -12,11 +12,12 @@ from sim.training.session import train_together
 from tests.run_folder import change, every_file
 from tests.tiny_task import TASK
 from theory import InputError
-from validate import run_study, studies
+from validate import run_study
 from validate.commands.study import _summary
 from validate.observe import kept
 from validate.observe.store import read_kept
-from validate.studies.study import FOLDER
+from validate.studies import keeping
+from validate.studies import study as studies
 
 KEEP = 'keep = ["gram", "norms", "singular/*"]'
 TINY = f"""
@@ -105,7 +106,7 @@ def test_a_study_of_the_package_has_members_and_no_value_of_a_users(name, tmp_pa
     for config in studies.load_study(name).configs.values():
         assert "user" not in sources(config).values()
     file = tmp_path / "mine.toml"
-    file.write_text((FOLDER / f"{name}.toml").read_text())
+    file.write_text((studies.FOLDER / f"{name}.toml").read_text())
     if name in ("emb-mlp", "scan", "group-small"):
         assert any("user" in sources(config).values() for config in studies.load_study(file).configs.values())
 
@@ -133,21 +134,21 @@ def test_an_interrupted_run_is_continued(trained, tmp_path):
     member = studies.members_of(study, tmp_path)[0]
     seen: list[Progress] = []
     train_together([member.config], [member.path], report=seen.append, stop=lambda: bool(seen))
-    assert studies.run_state(member.path, member.config) == "unfinished"
-    assert studies.keep(study, tmp_path, tmp_path / "kept") == []
+    assert keeping.run_state(member.path, member.config) == "unfinished"
+    assert keeping.keep(study, tmp_path, tmp_path / "kept") == []
     begun = studies.members_of(study, tmp_path)[1]  # It was not evaluated yet, and has nothing to show.
     open_folder(begun.path, begun.config)
-    assert studies.run_state(begun.path, begun.config) == "unfinished"
-    (kept_so_far,) = studies.keep(study, tmp_path, tmp_path / "kept", unfinished=True)
+    assert keeping.run_state(begun.path, begun.config) == "unfinished"
+    (kept_so_far,) = keeping.keep(study, tmp_path, tmp_path / "kept", unfinished=True)
     early = read_kept(kept_so_far)
     assert early.metrics == Run.open(member.path, unfinished=True).metrics
     assert early.metrics[-1]["epoch"] < member.config.training.epochs
-    studies.keep(study, trained, tmp_path / "kept")
+    keeping.keep(study, trained, tmp_path / "kept")
     before = every_file(tmp_path / "kept")
-    assert studies.keep(study, tmp_path, tmp_path / "kept", unfinished=True) == []
+    assert keeping.keep(study, tmp_path, tmp_path / "kept", unfinished=True) == []
     assert every_file(tmp_path / "kept") == before
     run_study(study, tmp_path, workers=1)
-    assert studies.run_state(member.path, member.config) == "complete"
+    assert keeping.run_state(member.path, member.config) == "complete"
     whole = Run.open(studies.members_of(study, trained)[0].path)
     assert (Run.open(member.path).embedding(2) == whole.embedding(2)).all()
 
@@ -161,18 +162,18 @@ def test_a_run_that_diverged_is_final_and_named(tmp_path):
     before = (diverged[0].path / "provenance.json").read_text()
     assert run_study(study, tmp_path / "runs", workers=1) == diverged
     assert (diverged[0].path / "provenance.json").read_text() == before
-    names = [file.name for file in studies.keep(study, tmp_path / "runs", tmp_path / "kept")]
+    names = [file.name for file in keeping.keep(study, tmp_path / "runs", tmp_path / "kept")]
     assert names == [f"attn-1e-2__gamma{rate}_seed0.safetensors" for rate in (0.3, 0.8)]
 
 
 def test_what_is_kept_is_what_the_study_asks_for(trained, tmp_path):
     study = studies.load_study(trained / "tiny.toml")
-    files = studies.keep(study, trained, tmp_path)
+    files = keeping.keep(study, trained, tmp_path)
     assert len(files) == 4
     found = kept("tiny", "attn-1e-2", folder=tmp_path)
     assert [o.config for o in found] == [m.config for m in studies.members_of(study)[2:]]
     assert set(found[0].arrays) == {"gram", "norms", "singular/W_E"}
-    states = studies.states_of(study, studies.members_of(study, tmp_path / "none"), tmp_path)
+    states = keeping.states_of(study, studies.members_of(study, tmp_path / "none"), tmp_path)
     assert [(s.state, s.kept) for s in states] == [("missing", True)] * 4
     assert all(s.seconds is not None for s in states)
 
@@ -184,7 +185,7 @@ def test_a_pattern_that_fits_nothing_is_refused_at_once(wanted, trained, tmp_pat
     study = _edited(tmp_path, (KEEP, f"keep = {wanted}"))
     folder = tmp_path / "kept"
     with pytest.raises(InputError, match=r"keep = 'singulr/\*': unknown observable; did you mean 'singular/"):
-        studies.keep(study, trained, folder)
+        keeping.keep(study, trained, folder)
     assert not folder.exists()
 
 
@@ -203,7 +204,7 @@ def test_patterns_choose_by_variant_and_gamma(wanted, expected, trained, tmp_pat
     """A pattern may fit one variant's model alone, in whatever order they are; metrics are always kept."""
     last = ("[variants.mlp]\n", ""), ("epochs = 1 }\n", "epochs = 1 }\n\n[variants.mlp]\n")
     study = _edited(tmp_path, (KEEP, f"keep = {wanted}"), *last)
-    found = [read_kept(file) for file in studies.keep(study, trained, tmp_path / "kept")]
+    found = [read_kept(file) for file in keeping.keep(study, trained, tmp_path / "kept")]
     assert [set(run.arrays) for run in found] == expected
     assert all(run.metrics for run in found)
 
@@ -211,17 +212,17 @@ def test_patterns_choose_by_variant_and_gamma(wanted, expected, trained, tmp_pat
 def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained, tmp_path):
     """Neither a run that the study no longer has nor one of another configuration is replaced unasked."""
     folder = tmp_path / "kept"
-    studies.keep(studies.load_study(trained / "tiny.toml"), trained, folder)
+    keeping.keep(studies.load_study(trained / "tiny.toml"), trained, folder)
     before = every_file(folder)
     smaller = _edited(tmp_path, ("init_rates = [0.3, 0.8]", "init_rates = [0.8]"))
     other = _edited(tmp_path, ("batch_size = 16", "batch_size = 8"))
     for study in (smaller, other):
         with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, of a run .*--drop"):
-            studies.keep(study, tmp_path / "no-runs", folder)
+            keeping.keep(study, tmp_path / "no-runs", folder)
     assert every_file(folder) == before
-    assert not any(s.kept for s in studies.states_of(other, studies.members_of(other, tmp_path), folder))
+    assert not any(s.kept for s in keeping.states_of(other, studies.members_of(other, tmp_path), folder))
     (folder / "tiny" / "precious.safetensors").write_text("years of work")
-    assert studies.keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
+    assert keeping.keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
     names = sorted(f.name for f in (folder / "tiny").iterdir())
     left = ["attn-1e-2__gamma0.8_seed0.safetensors", "mlp__gamma0.8_seed0.safetensors"]
     assert names == [*left, "precious.safetensors"]
@@ -233,10 +234,10 @@ def test_the_time_left_is_that_of_the_mean_run(file, monkeypatch):
     study = studies.load_study(file)
     taken = zip(studies.members_of(study), (10.0, 30.0, None, None), strict=True)
     states = [
-        studies.MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
+        keeping.MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
         for member, seconds in taken
     ]
-    monkeypatch.setattr("validate.studies.states_of", lambda *_: states)
+    monkeypatch.setattr("validate.studies.keeping.states_of", lambda *_: states)
     for count, seconds in ((1, 40), (2, 20)):
         found = _summary(study, file, file, count)
         assert (found["seconds_left"], found["complete"], found["missing"]) == (seconds, 2, 2)

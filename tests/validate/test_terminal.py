@@ -16,9 +16,8 @@ from tests.validate.conftest import tiny_config
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
 from validate.terminal import progress as module
+from validate.terminal.output import filled, lenient, print_table, printable
 from validate.terminal.progress import show_progress, track, training_progress
-from validate.terminal.streams import filled, lenient, printable
-from validate.terminal.tables import print_table
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def test_streams_that_fail(folder, shell, code, words):
 
 
 def test_a_closed_standard_error_is_closed_for_no_worker():
-    code = "import subprocess; from validate.terminal.streams import prepare_streams; prepare_streams(); "
+    code = "import subprocess; from validate.terminal.output import prepare_streams; prepare_streams(); "
     code += "subprocess.run(['sh', '-c', ': >&2'], check=True)"
     line = ["bash", "-c", '"$0" -c "$1" 2>&-', COMMAND[0], code]
     assert subprocess.run(line, env=ENVIRONMENT, check=False).returncode == 0

@@ -8,9 +8,8 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
+from validate.terminal.output import print_json, print_table, say
 from validate.terminal.progress import track
-from validate.terminal.streams import say
-from validate.terminal.tables import print_json, print_table
 
 
 class Options(CommandOptions):

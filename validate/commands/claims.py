@@ -13,8 +13,7 @@ from pydantic import Field
 import validate
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.streams import printable, say, tell
-from validate.terminal.tables import print_json, print_table, print_text
+from validate.terminal.output import print_json, print_table, print_text, printable, say, tell
 
 
 class Options(EngineOptions):

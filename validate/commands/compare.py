@@ -9,7 +9,7 @@ from typing import Annotated
 import validate
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table, say, tell
+from validate.terminal.output import print_json, print_table, say, tell
 
 
 class Options(CommandOptions):

@@ -7,7 +7,7 @@ from pathlib import Path
 import sim
 import validate
 from validate.commands.options import TrainingOptions
-from validate.terminal.tables import print_json, print_table, print_text, say
+from validate.terminal.output import print_json, print_table, print_text, say
 
 EPOCHS = 100
 
@@ -31,7 +31,7 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.report import FILES, FOLDERS
     from validate.report.figures import draw_overview
-    from validate.training import train_with_progress
+    from validate.terminal.progress import train_with_progress
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table
+from validate.terminal.output import print_json, print_table
 
 
 class Options(CommandOptions):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from theory import InputError
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, say, tell
+from validate.terminal.output import print_json, say, tell
 
 
 class Options(CommandOptions):

@@ -18,7 +18,7 @@ from theory.edge.errors import nearest, unknown_name
 from theory.edge.reading import is_file, is_folder
 from validate.commands import COMMANDS, OPTIONS, commands_of
 from validate.commands.options import CommandOptions, Option, members, options_of, union
-from validate.terminal.streams import WIDEST_TEXT, terminal_width
+from validate.terminal.output import WIDEST_TEXT, terminal_width
 
 Values = TypeVar("Values", bound=CommandOptions)
 

@@ -11,7 +11,7 @@ import theory
 from theory import InputError
 from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table, tell
+from validate.terminal.output import print_json, print_table, tell
 
 if TYPE_CHECKING:
     from validate.predict.document import PredictionDocument

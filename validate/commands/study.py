@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import validate.studies
+import validate
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.tables import print_json, print_table, print_text
+from validate.terminal.output import print_json, print_table, print_text
 
 
 class Options(EngineOptions):
@@ -44,6 +44,7 @@ def run(options: Options) -> int:
     from sim.runs.outputs import OutputFolder
     from sim.training.execution import process_count
     from validate.observe import KEPT
+    from validate.studies import keeping
     from validate.terminal.progress import duration
 
     options.refuse_without("keep", "drop", "unfinished")
@@ -54,11 +55,11 @@ def run(options: Options) -> int:
     count = process_count(options.workers)
     studies = [validate.load_study(name) for name in options.names or validate.study_names()]
     for study in studies if options.keep else []:
-        validate.studies.check_kept(study, folder, drop=options.drop)
+        keeping.check_kept(study, folder, drop=options.drop)
     if options.run:
         validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:
-        validate.studies.keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
+        keeping.keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
     found = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
         print_json(found)
@@ -100,7 +101,10 @@ _STATES = ("complete", "unfinished", "diverged", "missing")
 
 def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
     """Return a study's runs, its counts, and the time for its missing runs at the others' mean."""
-    states = validate.studies.states_of(study, validate.studies.members_of(study, root), folder)
+    from validate.studies.keeping import states_of
+    from validate.studies.study import members_of
+
+    states = states_of(study, members_of(study, root), folder)
     left = sum(s.state in ("missing", "unfinished") for s in states)
     known = [s.seconds for s in states if s.seconds is not None]
     mean = sum(known) / len(known) if known else None

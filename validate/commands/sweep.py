@@ -13,7 +13,7 @@ from theory.edge.errors import unknown_name
 from theory.edge.reading import is_folder
 from validate import sweeps
 from validate.commands.options import CommandOptions, EngineOptions, Positional
-from validate.terminal.tables import print_json, print_table, say
+from validate.terminal.output import print_json, print_table, say
 
 ACTIONS = {"show": __name__}
 MAP = "map.png"
@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     from sim.data.text import require
     from sim.runs.outputs import OutputFolder
     from sim.training.cost import cost_of_runs
-    from validate.training import cost_text
+    from validate.terminal.progress import cost_text
 
     execution = options.execution()
     sweep, tables = sweeps.load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]

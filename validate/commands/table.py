@@ -9,7 +9,7 @@ from typing import Annotated
 from theory import InputError
 from theory.edge.reading import as_path
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table
+from validate.terminal.output import print_json, print_table
 
 
 class Options(CommandOptions):

@@ -22,7 +22,7 @@ from theory import InputError
 from theory.edge.errors import unknown_key
 from theory.edge.reading import is_folder
 from validate.commands.options import Option, Positional, TrainingOptions, nested, options_of, union
-from validate.terminal.tables import print_json, print_table, tell
+from validate.terminal.output import print_json, print_table, tell
 
 
 class Options(TrainingOptions):
@@ -106,7 +106,7 @@ def run(options: Options) -> int:
             raise InputError("command", "anchorflow train", "needs something to train", remedy)
         planned = planned_in(folder, config.members())
         begin = partial(_note_plan, folder, config)
-    from validate.training import train_with_progress  # It loads SciPy; bad input is refused before.
+    from validate.terminal.progress import train_with_progress  # It loads SciPy; bad input is refused before.
 
     train_with_progress(planned, execution, begin)
     print_runs(planned, folder, options.import_first, as_json=options.as_json)

@@ -17,7 +17,7 @@ from theory.edge.display import Shown, text_table
 from validate.judge.measures.agreement import correlation
 from validate.judge.stats import UNDEFINED, Estimate, Record
 from validate.observe.language import cosines_of_gram
-from validate.terminal.tables import Table
+from validate.terminal.output import Table
 
 N_GROUPS = 20
 """Groups of tokens; the jackknife leaves out one at a time."""

@@ -24,7 +24,7 @@ from validate.observe.groups import Setting, missing_command
 from validate.observe.language import PREDICTORS
 from validate.observe.times import curve
 from validate.report.page import write_page
-from validate.terminal.tables import Table
+from validate.terminal.output import Table
 
 Line = dict[str, Any]
 FILES, FOLDERS = ("comparison.json", "comparison.html"), ("figures/comparison",)

@@ -18,7 +18,7 @@ from theory.corpus.rows import CountPredictor
 from theory.edge.checked import Between, Size, check_tokens, checked
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
-from validate.terminal.tables import Table
+from validate.terminal.output import Table
 
 PREDICTORS: tuple[CountPredictor, ...] = get_args(CountPredictor)
 BANDS = (1, 5, 20, 100, 1000)

@@ -30,8 +30,8 @@ from theory.edge.reading import PathLike
 from theory.edge.settled import falling
 from validate.judge.stats import COSINE
 from validate.observe.observations import UNDEFINED
+from validate.terminal.output import Table
 from validate.terminal.progress import track
-from validate.terminal.tables import Table
 
 FORMULAS = {
     "bigram": "P^s - u",

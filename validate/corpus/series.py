@@ -22,7 +22,7 @@ from validate.corpus.embedding import counts_and_controls, token_sets
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
-from validate.terminal.tables import Table
+from validate.terminal.output import Table
 
 _SAMPLED = 500  # Rows used to compare revisions with each other.
 

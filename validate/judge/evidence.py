@@ -15,8 +15,7 @@ from validate.judge.runs import MissingRunsError, Needs, Sample
 from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.observe.find import how_to_make
-from validate.studies import Study, UnknownStudyError, load_study
-from validate.studies.study import differing_keys, keys_of
+from validate.studies.study import Study, UnknownStudyError, differing_keys, keys_of, load_study
 
 
 @dataclass

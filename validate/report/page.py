@@ -33,7 +33,7 @@ from validate.judge import presentation
 from validate.judge.given import Match
 from validate.observe.groups import Setting, early_text
 from validate.predict.predictors import equations
-from validate.terminal.tables import Table
+from validate.terminal.output import Table
 
 SECTIONS = {
     "answer": "The answer",

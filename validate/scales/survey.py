@@ -60,20 +60,17 @@ def surveyed(model_type: str) -> list[Surveyed]:
 def _row(
     model_type: str, model: nn.Module, parameter: str, shape: str, found: list[tuple[str, Start]]
 ) -> Surveyed:
+    """Return what tensors of one name start with; without numbers where one of them has none."""
     stds = [start.std for _, start in found if start.std is not None]
     by = found[0][1].by if found else "unknown"
     key, configured = _configured(model, found[0][0]) if found else ("", None)
-    if not stds or len(stds) < len(found):
-        return Surveyed(
-            model_type, type(model).__name__, parameter, shape, None, None, None, by, key, configured, None
-        )
-    measured = math.sqrt(sum(std * std for std in stds) / len(stds))
-    error = 5 / math.sqrt(2 * found[0][1].entries)
-    close = (
-        [abs(std - configured) <= (TOLERANCE + error) * configured for std in stds] if configured else None
-    )
-    agrees = None if close is None else all(close)
-    numbers = measured, min(stds), max(stds)
+    measured = least = greatest = agrees = None
+    if stds and len(stds) == len(found):
+        measured, least, greatest = math.sqrt(sum(s * s for s in stds) / len(stds)), min(stds), max(stds)
+        if configured:
+            error = TOLERANCE + 5 / math.sqrt(2 * found[0][1].entries)
+            agrees = all(abs(std - configured) <= error * configured for std in stds)
+    numbers = measured, least, greatest
     return Surveyed(model_type, type(model).__name__, parameter, shape, *numbers, by, key, configured, agrees)
 
 

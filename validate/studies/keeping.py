@@ -1,4 +1,4 @@
-"""The progress of a study, which of its runs are complete or kept, and keeping their observations."""
+"""A study's runs: which are complete or kept, training those it lacks, and keeping their observations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from sim.runs.files import only_writer
 from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text, share_of_seconds
 from sim.runs.run import Run
+from sim.training.execution import Execution, process_count
 from theory import InputError
+from theory.edge.checked import checked
 from theory.edge.display import Shown
 from theory.edge.errors import unknown_name
 from theory.edge.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, observe, write_kept
 from validate.observe.store import CHECKSUMS, drop_kept, keep_words, kept_file, kept_files, read_kept
 from validate.studies.study import Study, StudyMember, members_of
-from validate.terminal.progress import track
+from validate.terminal.progress import track, train_with_progress
 
 State = Literal["complete", "diverged", "unfinished", "missing"]
 
@@ -91,6 +93,45 @@ def run_state(path: Path, config: MemberConfig) -> State:
         Run.open(path)
         return "complete"
     return "diverged" if status == "diverged" else "unfinished"
+
+
+@checked
+def run_study(study: Study | Sequence[Study], root: PathLike = RUNS, **options: Any) -> list[StudyMember]:
+    """Train a study's missing runs, all variants at once, after saying how long that will take.
+
+    Unfinished runs are continued, or refused with ``resume=False``. Complete runs stay as they are, and so do
+    those that diverged: the same run would diverge again.
+
+    Parameters
+    ----------
+    study : Study or sequence of Study
+        What to train; several studies share the workers.
+    root : Path, optional
+        The folder of all studies' run folders.
+    **options
+        The fields of an ``Execution`` as keywords. ``workers`` is one for each core if it is 0 or
+        not given; more than one needs a script with an ``if __name__ == "__main__"`` guard.
+
+    Returns
+    -------
+    list of StudyMember
+        The runs that diverged.
+
+    Raises
+    ------
+    InputError
+        If a run folder holds something else, or must not be continued.
+    KeyboardInterrupt
+        After Ctrl-C, once every run has written a checkpoint; call again to continue.
+    """
+    own = {"workers": process_count(options.get("workers", 0))}
+    execution, root = Execution(**({"resume": True} | options | own)), as_path("root", root)
+    studies = [study] if isinstance(study, Study) else study
+    members = [member for each in studies for member in members_of(each, root)]
+    planned = {m.path: m.config for m in members if run_state(m.path, m.config) in ("missing", "unfinished")}
+    if planned:
+        train_with_progress(planned, execution)
+    return [m for m in members if run_state(m.path, m.config) == "diverged"]
 
 
 def keep(

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.runs.table import write_table as write_table
     from validate.sweeps.pivot import MEASURES as MEASURES
     from validate.sweeps.pivot import Measure as Measure
-    from validate.sweeps.pivot import Pivot as Pivot
     from validate.sweeps.pivot import pivot_of as pivot_of
     from validate.sweeps.pivot import statistic as statistic
-    from validate.sweeps.sweep import Plan as Plan
-    from validate.sweeps.sweep import Sweep as Sweep
     from validate.sweeps.sweep import load_sweep as load_sweep
     from validate.sweeps.sweep import plan_of as plan_of
     from validate.sweeps.sweep import records_of as records_of

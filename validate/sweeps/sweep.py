@@ -20,10 +20,10 @@ from sim.training.execution import Execution
 from sim.training.launch import epochs_left, train_members
 from theory.edge.checked import checked
 from theory.edge.reading import PathLike, as_path
-from validate.studies import load_study
 from validate.studies.keeping import State, run_state
+from validate.studies.study import load_study
+from validate.terminal.output import say
 from validate.terminal.progress import training_progress
-from validate.terminal.tables import say
 
 _DIGITS = 12
 

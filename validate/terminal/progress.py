@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, Task, TextColumn
 
 import sim
-from validate.terminal.streams import is_live, say, terminal_width
+from sim.config.run import MemberConfig
+from sim.errors import NOT_BEGUN, UnfinishedRunsError
+from sim.runs.folder import is_run_folder
+from validate.terminal.output import is_live, say, terminal_width
 
 Item = TypeVar("Item")
 _FIRST_AFTER, _PLAIN_EVERY, _NOTEBOOK_EVERY = 2.0, 15.0, 0.5  # Seconds.
@@ -100,6 +104,52 @@ def training_progress(total: int) -> Iterator[Callable[[sim.Progress], None]]:
     """Show how many of all epochs are done, on any engine."""
     with show_progress(), progress("training epochs", total) as advance:
         yield lambda run: advance(run.epochs - run.epoch if run.has_ended else 0)
+
+
+def train_with_progress(
+    planned: Mapping[Path, MemberConfig], execution: sim.Execution, begin: Callable[[], None] | None = None
+) -> None:
+    """Train runs into their folders: say what it will cost, then show progress.
+
+    ``begin`` is called once every check has passed. An exception that stops the work before any run has a
+    folder carries the note ``NOT_BEGUN``.
+    """
+    members, folders = list(planned.values()), list(planned)
+    has_begun = not execution.overwrite  # Until then the runs to be replaced are untouched.
+    try:
+        if is_live(sys.stderr):
+            say("loading torch, measuring speed ...")
+        from sim.training.cost import cost_of_runs
+        from sim.training.launch import check_machine, epochs_left, pending_runs, train_members
+
+        # Both are checked here too, so that a device or folder is refused before the slow estimate.
+        check_machine(execution)
+        runs = [
+            (member, epochs_left(member, path) if execution.resume else member.training.epochs)
+            for member, path in pending_runs(members, folders, execution)
+        ]
+        total = sum(epochs for _, epochs in runs)
+        if runs:
+            at_most = "at most " * any(member.training.patience for member, _ in runs)
+            # The speed of other machines cannot be measured here.
+            where = f"engine: {execution.engine}, workers: {execution.workers}"
+            cost = where if execution.is_remote else cost_text(cost_of_runs(runs, execution))
+            say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {cost}")
+        with training_progress(total) as report:
+            if begin is not None:
+                begin()
+            has_begun = True
+            train_members(members, folders, execution, report=report)
+    except (KeyboardInterrupt, UnfinishedRunsError) as stop:
+        if not has_begun or not any(map(is_run_folder, planned)):
+            stop.add_note(NOT_BEGUN)
+        raise
+
+
+def cost_text(cost: sim.Cost) -> str:
+    """Return the sentence that announces a cost before the work."""
+    time, memory = duration(cost.seconds), f"{cost.memory_mib:.0f} MiB"
+    return f"processes: {cost.processes}; about {time} if no other work shares the cores, {memory} a process"
 
 
 def state_of(task: Task) -> str:

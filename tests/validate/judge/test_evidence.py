@@ -13,7 +13,7 @@ from validate.judge.evidence import Evidence
 from validate.judge.runs import ALL_VARIANTS, MissingRunsError, Needs, Runs
 from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import Observations
-from validate.studies import load_study, members_of
+from validate.studies.study import load_study, members_of
 
 NAME = "printed-emb-mlp-matched"
 STUDY = load_study(NAME).configs[None]

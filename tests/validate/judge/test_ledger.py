@@ -19,7 +19,7 @@ from validate.judge.measures import computed
 from validate.judge.presentation import explanations, paragraph
 from validate.judge.settings import SETTINGS, SMALL, Setup
 from validate.observe.times import curve
-from validate.studies import load_study, members_of
+from validate.studies.study import load_study, members_of
 
 CLAIMS = ledger()
 

@@ -20,7 +20,8 @@ from validate.judge.measures import language
 from validate.observe import observe
 from validate.observe.language import SHOWN, _mean_cosine, cosines_of_gram, most_frequent
 from validate.observe.store import read_kept, shown_words
-from validate.studies import Study, keep
+from validate.studies.keeping import keep
+from validate.studies.study import Study
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ from theory import InputError
 from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
-from validate.terminal.tables import print_json, print_table, say, tell
+from validate.terminal.output import print_json, print_table, say, tell
 
 PRESETS = (*(name for name in preset_names() if name.startswith("language-")), "paper-gpt2")
 QUESTIONS = "questions.txt"
@@ -78,7 +77,7 @@ class Train(TrainingOptions):
 def train(options: Train) -> int:
     """Train, each file a corpus, and say where the runs are."""
     from sim.runs.folder import planned_in
-    from validate.training import train_with_progress
+    from validate.terminal.progress import train_with_progress
 
     base = load_preset(options.preset)
     if kind_of(base["model"]) != "gpt2":
@@ -131,21 +130,14 @@ class Compare(CommandOptions):
 def compare(options: Compare) -> int:
     """Compare, print, and write the page if asked to."""
     from sim.runs.outputs import OutputFolder
-    from validate.corpus.comparison import FILES, FOLDERS
+    from validate.corpus.comparison import FILES, FOLDERS, NOT_LEARNED, LanguageComparison
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    return _judge(options.runs, options.out, as_json=options.as_json)
-
-
-def _judge(runs: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
-    """Compare runs, print what is found, write it if there is a folder for it, and return the exit code."""
-    from validate.corpus.comparison import NOT_LEARNED, LanguageComparison
-
-    comparison = LanguageComparison.of(validate.group_runs(runs))
-    if out is not None:
-        comparison.write(out)
-    if as_json:
+    comparison = LanguageComparison.of(validate.group_runs(options.runs))
+    if options.out is not None:
+        comparison.write(options.out)
+    if options.as_json:
         print_json(comparison.to_json())
         return int(comparison.fails)
     if not comparison.learned:
@@ -154,8 +146,8 @@ def _judge(runs: Sequence[Path], out: Path | None, *, as_json: bool) -> int:
         print_table(*table)
     if command := comparison.missing_command():
         print(f"what is missing: {command}")
-    if out is not None:
-        print(f"page: {out / 'comparison.html'}")
+    if options.out is not None:
+        print(f"page: {options.out / 'comparison.html'}")
     return int(comparison.fails)
 
 
@@ -184,7 +176,7 @@ def demo(options: Demo) -> int:
     from sim.runs.outputs import OutputFolder
     from sim.training.launch import check_machine
     from validate.corpus.comparison import FILES, FOLDERS
-    from validate.training import train_with_progress
+    from validate.terminal.progress import train_with_progress
 
     execution, folder, other = options.execution(), OutputFolder(options.out), options.file
     # Checked here too, so that an unavailable device is refused before the texts are written.
@@ -214,4 +206,4 @@ def demo(options: Demo) -> int:
     planned = planned_in(options.out, config.members())
     train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")
-    return _judge(list(planned), options.out, as_json=options.as_json)
+    return compare(Compare(runs=tuple(planned), out=options.out, json=options.as_json))

@@ -15,7 +15,7 @@ from sim.data.text import SEPARATOR, fields_of
 from theory import InputError
 from theory.edge.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
-from validate.terminal.tables import print_json, print_table, say, tell
+from validate.terminal.output import print_json, print_table, say, tell
 
 
 class TextOptions(CommandOptions):
