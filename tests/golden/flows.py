@@ -24,7 +24,7 @@ RTOLS = {": losses": 1e-4}
 
 def kept(path: Trajectory) -> list[Any]:
     matrices = [path[name] for name in ("W_emb", "W1", "W2", "B") if name in path.kept]
-    return [path.times, *matrices, *path.losses.values(), *path.invariants.values()]
+    return [path.times, *matrices, *path.losses.values()]
 
 
 def entries() -> Iterator[tuple[str, Any]]:
@@ -34,11 +34,7 @@ def entries() -> Iterator[tuple[str, Any]]:
     C, S = population.token_label_matrix(), population.cooccurrence()
     clock = theory.blow_up_bound(C, start)
     times, later = np.linspace(0, 0.9 * clock, 4), np.linspace(0, 4 * clock, 5)
-    both: dict[str, Any] = {
-        "population": population,
-        "keep": ("W_emb", "W1", "W2", "B"),
-        "weight_decay": 1e-3,
-    }
+    both: dict[str, Any] = {"keep": ("W_emb", "W1", "W2", "B"), "weight_decay": 1e-3}
     decayed = theory.blow_up_bound(C, start, weight_decay=1e-3)
     yield "start and clock", [start.matrices.packed(), clock, decayed, theory.frozen_direction(C, start)]
     yield "frozen_flow", kept(theory.frozen_flow(C, start, times, **both))

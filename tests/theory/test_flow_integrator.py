@@ -14,7 +14,7 @@ from scipy.interpolate import CubicHermiteSpline
 from theory import IntegrationError, Solver
 from theory.integrate.chebyshev import RKC, chebyshev_coefficients
 from theory.integrate.solve import integrate
-from theory.integrate.trajectory import BALANCES, Matrices, Recorder, SolverStatistics, first_passage
+from theory.integrate.trajectory import Matrices, Recorder, first_passage
 
 
 def stability_polynomial(s: int) -> Polynomial:
@@ -64,19 +64,12 @@ def test_a_singularity_met_unawares_is_reported_with_time_and_remedy(method):
     def field(m):
         return Matrices(*(x**2 for x in m))
 
-    recorder = Recorder(initial, ("W1",), None, ())
+    recorder = Recorder(initial, ("W1",))
     with pytest.raises(IntegrationError, match="earlier time") as caught:
-        integrate("square", field, np.array([0.0, 2.0]), solver, recorder)
+        integrate("square", field, np.array([0.0, 2.0]), solver, recorder, 0.0)
     assert caught.value.time == pytest.approx(1.0, abs=1e-3)
     # Errors travel between processes.
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-
-
-def test_the_drift_of_a_balance_is_its_change_over_the_norms_of_its_parts() -> None:
-    recorder = Recorder(Matrices(*np.ones((3, 1, 1))), (), None, BALANCES)
-    recorder.add(Matrices(*np.array([2.0, 1.0, 3.0]).reshape(3, 1, 1)))
-    found = recorder.trajectory(np.ones(1), SolverStatistics("none")).invariants
-    assert [found[name][0] for name in BALANCES] == pytest.approx([3 / 5, 8 / 10])
 
 
 def test_between_two_times_a_passage_is_linear_in_what_a_function_makes_straight() -> None:

@@ -20,7 +20,6 @@ from tests.theory.flow_reference import (
 )
 from theory import EXACT, IDENTITY, TANH, EmbMLPParameters, Solver, Task, Trajectory, population_flow
 from theory.flows.gradient import losses, population_field, token_gradient
-from theory.integrate.trajectory import BALANCES
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -99,16 +98,6 @@ def test_linearised_is_the_gradient_flow_of_its_energy(record_error):
     flow = theory.linearised_flow(C, S, initial, [60.0], solver=EXACT, keep=KEEP)
     for name, expected in zip(KEEP[:3], truth, strict=True):
         record_error("rung 3", relative(flow[name][0], expected), below=1e-7)
-
-
-@pytest.mark.parametrize("rung", list(FLOWS)[:4])
-def test_losses_along_any_rung_start_at_the_true_loss(rung):
-    initial = parameters()
-    options = {} if rung == "population" else {"population": POPULATION}
-    flow = FLOWS[rung](initial, [0.0, 1.0], **options)
-    true = theory.population_flow(POPULATION, initial, [0.0]).losses
-    assert flow.losses.keys() == true.keys()
-    assert [flow.losses[name][0] for name in true] == pytest.approx([true[name][0] for name in true])
 
 
 TINY = Task(keys=[3, 4, 5], reasoning_anchors=[1, 2], memory_anchors=[0], n_anchors=1, length=2, vocab_size=8)
@@ -233,12 +222,10 @@ def test_losses_are_those_of_the_real_model(activation, scale):
 @pytest.mark.parametrize("decay", [0.0, 0.05])
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 def test_what_is_conserved_decays_twice_as_fast_as_the_weights(activation, decay):
-    options = {"activation": activation, "weight_decay": decay, "solver": EXACT, "keep": ("W_emb", "W1")}
+    options = {"activation": activation, "weight_decay": decay, "solver": EXACT, "keep": KEEP}
     flow = population_flow(small_example().population, parameters(), [0.0, 20.0], **options)
-    assert [*flow.invariants] == [*BALANCES[: 1 + (activation is IDENTITY)]]
-    for drift in flow.invariants.values():
-        assert drift[0] == 0
+    pairs = [("W_emb", "W1"), ("W1", "W2")]
+    for first, second in pairs[: 1 + (activation is IDENTITY)]:
+        before, after = (a.T @ a - b @ b.T for a, b in zip(flow[first], flow[second], strict=True))
         # Local tolerance 1e-9 over fewer than a thousand steps.
-        assert drift[1] < 1e-6
-    before, after = (E.T @ E - W @ W.T for E, W in zip(flow["W_emb"], flow["W1"], strict=True))
-    assert relative(after, np.exp(-2 * decay * 20) * before) < 1e-6
+        assert relative(after, np.exp(-2 * decay * 20) * before) < 1e-6

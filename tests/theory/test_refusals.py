@@ -189,7 +189,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
     ],
     "B": [lambda: theory.answer_accuracy(POPULATION, np.ones((3, 3)))],
     "activation": [
-        *(partial(f, times=[0.0], population=POPULATION, activation="relu") for f in FLOWS[:3]),
+        partial(FLOWS[3], times=[0.0], activation="relu"),
         lambda: theory.one_layer_logits(MODEL, TOKENS, activation=3),
         lambda: theory.Activation("nearly", lambda h: h + 1e-6, np.ones_like),
         lambda: theory.Activation("nearly", lambda h: h, lambda h: np.full_like(h, 1 + 1e-6)),
@@ -235,7 +235,7 @@ def test_what_makes_no_sense_is_refused_by_name(argument, call):
         (lambda: FROZEN["W3"], "choose from W_emb, W1, W2, B"),
         (lambda: theory.gaussian_shape(MEMORY, 1), "choose one of another task"),
         (lambda: theory.eq14_embedding(MEMORY, [1]), "keys or anchors from another task"),
-        (lambda: theory.frozen_flow(C, START, [0.0], activation="relu"), "identity, tanh"),
+        (lambda: theory.population_flow(POPULATION, START, [0.0], activation="relu"), "identity, tanh"),
         (lambda: theory.nearest_tokens(iter(DOCUMENTS), 5, 0, [1, 2]), "only once; give a list"),
     ],
 )

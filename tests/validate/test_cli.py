@@ -302,7 +302,7 @@ def test_derive_shows_one_lists_all_and_writes_the_page(tmp_path, monkeypatch, c
     assert cli("derive", "sigma_p", "--json").json()[0]["title"] == find_derivation("sigma_p").title
     page = tmp_path / "page.md"
     two = {name: derivations()[name] for name in ("mu_s", "prop 1")}
-    monkeypatch.setattr("theory.derive.derivation.derivations", lambda: two)
+    monkeypatch.setattr("theory.derive.catalogue.derivations", lambda: two)
     assert cli("derive", "--all", "--latex", "--out", str(page)).out == f"written to {page}\n"
     assert page.read_text() == derivations_page()
     assert page.read_text().count("\n## ") == 2

@@ -4,24 +4,7 @@ A derivation is a function with the decorator ``derived`` in one of this package
 step from the ones before, the statement is typed as in the paper, and the checks confirm that the two agree.
 """
 
-from theory.derive.derivation import (
-    Check,
-    Derivation,
-    Step,
-    derivations,
-    derivations_page,
-    find_derivation,
-    titles,
-)
-from theory.derive.display import show
+from theory.derive.catalogue import derivations, derivations_page, find_derivation, titles
+from theory.derive.derivation import Derivation
 
-__all__ = [
-    "Check",
-    "Derivation",
-    "Step",
-    "derivations",
-    "derivations_page",
-    "find_derivation",
-    "show",
-    "titles",
-]
+__all__ = ["Derivation", "derivations", "derivations_page", "find_derivation", "titles"]

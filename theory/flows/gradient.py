@@ -2,7 +2,6 @@ r"""Softmax, losses and exact gradients over a ``CountPopulation``, for any acti
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from theory.edge.arrays import FloatArray
-from theory.edge.errors import InputError
-from theory.flows.network import Activation, ActivationLike, EmbMLPParameters, as_activation
+from theory.flows.network import Activation
 from theory.integrate.solve import Field
-from theory.integrate.trajectory import Losses, Matrices
+from theory.integrate.trajectory import Matrices
 from theory.labels.counts import TRAINING, CountPopulation
 
 _BLOCK_ENTRIES = 2**20
@@ -136,19 +134,6 @@ def _mean(shares: FloatArray, values: FloatArray) -> float:
     """Return the mean over shares whose sum may differ from one by single precision's rounding."""
     total = np.sum(shares, dtype=np.float64)
     return float(np.sum(shares * values, dtype=np.float64) / total)
-
-
-def loss_function(
-    population: CountPopulation | None, initial: EmbMLPParameters, activation: ActivationLike
-) -> Losses | None:
-    """Return a population's loss function, or None without one; refuse a population of another vocabulary."""
-    if population is None:
-        return None
-    if population.vocab_size != len(initial.W_emb):
-        problem = f"does not fit an embedding of {len(initial.W_emb)} tokens"
-        remedy = "give both the same vocabulary"
-        raise InputError("population", f"{population.vocab_size} tokens", problem, remedy)
-    return functools.partial(losses, population, activation=as_activation(activation))
 
 
 def hidden_blocks(population: CountPopulation, hidden: FloatArray) -> Iterator[tuple[slice, FloatArray]]:

@@ -24,17 +24,10 @@ from scipy.special import elliprf
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.edge.checked import Decay, checked
 from theory.edge.errors import InputError
-from theory.flows.gradient import loss_function, population_field, token_gradient
+from theory.flows.gradient import losses, population_field, token_gradient
 from theory.flows.network import IDENTITY, ActivationLike, EmbMLPParameters, as_activation, check_statistic
 from theory.integrate.solve import EXACT, STABILISED, Field, Solver, integrate
-from theory.integrate.trajectory import (
-    BALANCES,
-    Matrices,
-    Recorder,
-    SolverStatistics,
-    Trajectory,
-    check_times,
-)
+from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory, check_times
 from theory.labels.counts import CountPopulation
 
 
@@ -46,8 +39,6 @@ def frozen_flow(
     *,
     weight_decay: Decay = 0.0,
     keep: Sequence[str] = ("W_emb",),
-    population: CountPopulation | None = None,
-    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return :math:`w_s(t) = w_s(0) + t\, r_s (P^s - u) W_2^\top W_1^\top` (eq. 5, rung 1).
 
@@ -68,13 +59,9 @@ def frozen_flow(
         λ of plain gradient descent: λθ is added to the gradient.
     keep : sequence of str, optional
         Which matrices the trajectory keeps: "W_emb", "W1", "W2", "B" (their product).
-    population : CountPopulation, optional
-        Measure the true losses of its data sets along the way.
-    activation : Activation or str, optional
-        σ of the network whose losses are measured; the flow itself does not depend on it.
     """
     checked_times, drive = check_times(times), frozen_direction(C, initial)
-    recorder = Recorder(initial.matrices, keep, loss_function(population, initial, activation), ())
+    recorder = Recorder(initial.matrices, keep)
     for t in checked_times:
         driven = -np.expm1(-weight_decay * t) / weight_decay if weight_decay > 0 else t
         W_emb = np.exp(-weight_decay * t) * initial.W_emb + driven * drive
@@ -97,8 +84,6 @@ def coupled_flow(
     weight_decay: Decay = 0.0,
     solver: Solver = EXACT,
     keep: Sequence[str] = ("W_emb",),
-    population: CountPopulation | None = None,
-    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return the flow of all three matrices under a uniform softmax (rung 2).
 
@@ -111,7 +96,7 @@ def coupled_flow(
 
     Parameters
     ----------
-    C, initial, times, weight_decay, keep, population, activation
+    C, initial, times, weight_decay, keep
         As in ``frozen_flow``.
     solver : Solver, optional
         Integrator and tolerances.
@@ -122,12 +107,9 @@ def coupled_flow(
         If the flow blows up before the last time, it ends there: ``blow_up`` holds that time, and later
         times are dropped.
     """
-    matrix, checked_times = check_statistic("C", C, initial), check_times(times)
-    recorder = Recorder(
-        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
-    )
-    field = product_field(lambda _: matrix)
-    return integrate("coupled_flow", field, checked_times, solver, recorder, may_blow_up=True)
+    matrix, recorder = check_statistic("C", C, initial), Recorder(initial.matrices, keep)
+    field, flow = product_field(lambda _: matrix), "coupled_flow"
+    return integrate(flow, field, check_times(times), solver, recorder, weight_decay, may_blow_up=True)
 
 
 def product_field(drive: Callable[[FloatArray], FloatArray]) -> Field:
@@ -187,8 +169,6 @@ def linearised_flow(
     weight_decay: Decay = 0.0,
     solver: Solver = STABILISED,
     keep: Sequence[str] = ("W_emb",),
-    population: CountPopulation | None = None,
-    activation: ActivationLike = IDENTITY,
 ) -> Trajectory:
     r"""Return the flow with the softmax to first order, :math:`p \approx u + (o - \bar o)/d` (rung 3).
 
@@ -199,19 +179,16 @@ def linearised_flow(
 
     Parameters
     ----------
-    C, initial, times, weight_decay, solver, keep, population, activation
+    C, initial, times, weight_decay, solver, keep
         As in ``coupled_flow``.
     S : array_like, shape (d, d)
         E[cᵀc]: ``expected_cooccurrence`` of a task, ``cooccurrence_matrix`` of a sample, or
         ``CountPopulation.cooccurrence``; from the same distribution as C.
     """
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
-    checked_times = check_times(times)
-    recorder = Recorder(
-        initial.matrices, keep, loss_function(population, initial, activation), BALANCES, weight_decay
-    )
+    recorder = Recorder(initial.matrices, keep)
     field = product_field(lambda B: linearised_drive(label, token, B))
-    return integrate("linearised_flow", field, checked_times, solver, recorder)
+    return integrate("linearised_flow", field, check_times(times), solver, recorder, weight_decay)
 
 
 def linearised_drive(C: FloatArray, S: FloatArray, B: FloatArray) -> FloatArray:
@@ -253,13 +230,16 @@ def population_flow(
     -------
     Trajectory
         With the losses of all the population's data sets. W_embᵀW_emb − W1W1ᵀ is conserved for every σ,
-        W1ᵀW1 − W2W2ᵀ for the identity only and reported only then.
+        W1ᵀW1 − W2W2ᵀ for the identity only.
     """
-    checked_times, sigma = check_times(times), as_activation(activation)
-    losses = loss_function(population, initial, sigma)
+    sigma = as_activation(activation)
+    if population.vocab_size != len(initial.W_emb):
+        problem = f"does not fit an embedding of {len(initial.W_emb)} tokens"
+        remedy = "give both the same vocabulary"
+        raise InputError("population", f"{population.vocab_size} tokens", problem, remedy)
     if sigma.is_linear:
         field = product_field(lambda B: token_gradient(population, B))
     else:
         field = population_field(population, sigma)
-    recorder = Recorder(initial.matrices, keep, losses, BALANCES[: 1 + sigma.is_linear], weight_decay)
-    return integrate("population_flow", field, checked_times, solver, recorder)
+    recorder = Recorder(initial.matrices, keep, lambda now: losses(population, now, sigma))
+    return integrate("population_flow", field, check_times(times), solver, recorder, weight_decay)

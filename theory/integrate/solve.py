@@ -59,13 +59,14 @@ def integrate(
     times: FloatArray,
     solver: Solver,
     recorder: Recorder,
+    weight_decay: float,
     *,
     may_blow_up: bool = False,
 ) -> Trajectory:
     """Follow dθ/dt = field(θ) − λθ and record it at the given times, which increase from 0 or later.
 
-    The recorder holds θ at t = 0 and λ. With ``may_blow_up`` the flow ends at a finite-time singularity of a
-    field homogeneous of degree 2. ``flow`` is its name in error messages.
+    The recorder holds θ at t = 0, and ``weight_decay`` is λ. With ``may_blow_up`` the flow ends at a
+    finite-time singularity of a field homogeneous of degree 2. ``flow`` is its name in error messages.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def integrate(
         return recorder.trajectory(times, SolverStatistics(solver.method, 0, 0, solver.rtol, atol))
 
     def velocity(_: float, vector: FloatArray) -> FloatArray:
-        return field(initial.unpack(vector)).packed() - recorder.weight_decay * vector
+        return field(initial.unpack(vector)).packed() - weight_decay * vector
 
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(velocity(0.0, start)).all():  # SciPy would look for a first step forever.
@@ -104,7 +105,7 @@ def integrate(
         if times[pending] <= stepper.t:
             inside = stepper.dense_output()
             while pending < len(times) and times[pending] <= stepper.t:
-                recorder.add(initial.unpack(inside(times[pending])), times[pending])
+                recorder.add(initial.unpack(inside(times[pending])))
                 pending += 1
     statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
     return recorder.trajectory(times, statistics, blow_up)

@@ -39,8 +39,6 @@ class Matrices(NamedTuple):
 
 Losses = Callable[[Matrices], dict[str, float]]
 KEEPABLE = ("W_emb", "W1", "W2", "B")
-BALANCES = ("W_embᵀW_emb − W1W1ᵀ", "W1ᵀW1 − W2W2ᵀ")
-"""Conserved by the flow of a linear network; any other network conserves only the first."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class SolverStatistics:
 
 @dataclass(frozen=True, repr=False)
 class Trajectory(Shown):
-    """Matrices, losses and invariants along a flow.
+    """Matrices and losses along a flow.
 
     Attributes
     ----------
@@ -76,10 +74,7 @@ class Trajectory(Shown):
     kept : mapping of str to ndarray, shape (n_times, ...)
         The matrices asked for: "W_emb", "W1", "W2", or "B", the product W_emb W1 W2.
     losses : mapping of str to ndarray, shape (n_times,)
-        Mean cross entropy of each data set, if the population was given.
-    invariants : mapping of str to ndarray, shape (n_times,)
-        The relative drift of each conserved matrix: ‖Q(t) − Q(0)‖ over the norms of its two parts. Under
-        weight decay λ, e^{2λt} Q is conserved, and ‖Q(t) − e^{−2λt} Q(0)‖ is taken instead.
+        Mean cross entropy of each data set, for ``population_flow``.
     solver : SolverStatistics
     blow_up : float or None
         The time at which the flow leaves every bound, if that lies before the last time asked for.
@@ -88,7 +83,6 @@ class Trajectory(Shown):
     times: Float64[FloatArray, " n_times"]
     kept: Mapping[str, Float64[FloatArray, "n_times ..."]]
     losses: Mapping[str, Float64[FloatArray, " n_times"]] = field(default_factory=dict)
-    invariants: Mapping[str, Float64[FloatArray, " n_times"]] = field(default_factory=dict)
     solver: SolverStatistics = field(default_factory=lambda: SolverStatistics("closed form"))
     blow_up: float | None = None
 
@@ -127,40 +121,23 @@ def check_times(times: npt.ArrayLike) -> FloatArray:
 
 
 class Recorder:
-    """Collects what a trajectory keeps, its losses and the drift of some balances, one time after another.
+    """Collects what a trajectory keeps, and its losses, one time after another."""
 
-    Under weight decay λ the balances decay as exp(−2λt).
-    """
-
-    def __init__(
-        self,
-        initial: Matrices,
-        keep: Sequence[str],
-        losses: Losses | None,
-        conserved: Sequence[str],
-        weight_decay: float = 0.0,
-    ) -> None:
+    def __init__(self, initial: Matrices, keep: Sequence[str], losses: Losses | None = None) -> None:
         for name in keep:
             if name not in KEEPABLE:
                 raise InputError("keep", name, "not a matrix of a flow", f"choose from {', '.join(KEEPABLE)}")
         self._kept: dict[str, list[FloatArray]] = {name: [] for name in keep}
         self._losses: list[dict[str, float]] = []
         self._loss_of = losses
-        self._drift: dict[str, list[float]] = {name: [] for name in conserved}
-        self._conserved = {name: _balance(name, initial)[0] for name in conserved}
-        self.initial, self.weight_decay = initial, weight_decay
+        self.initial = initial
         self._count = 0
 
-    def add(self, now: Matrices, time: float = 0.0) -> None:
+    def add(self, now: Matrices) -> None:
         """Record the matrices at the next time."""
         self._count += 1
         for name, values in self._kept.items():
             values.append(np.array(getattr(now, name)))
-        for name, drifts in self._drift.items():
-            value, size = _balance(name, now)
-            expected = self._conserved[name] * np.exp(-2 * self.weight_decay * time)
-            change = float(np.linalg.norm(value - expected))
-            drifts.append(change / size if size > 0 else change)
         if self._loss_of is not None:
             self._losses.append(self._loss_of(now))
 
@@ -170,21 +147,9 @@ class Recorder:
         """Return everything collected; ``times`` beyond the last one reached are dropped."""
         names = self._losses[0] if self._losses else {}
         shapes = {name: (self._count, *getattr(self.initial, name).shape) for name in self._kept}
-        return Trajectory(
-            times[: self._count],
-            {name: np.reshape(values, shapes[name]) for name, values in self._kept.items()},
-            {name: np.array([row[name] for row in self._losses]) for name in names},
-            {name: np.array(values) for name, values in self._drift.items()},
-            solver,
-            blow_up,
-        )
-
-
-def _balance(name: str, m: Matrices) -> tuple[FloatArray, float]:
-    """Return a conserved matrix and the size of its two parts."""
-    first, second = (m.W_emb, m.W1) if name == BALANCES[0] else (m.W1, m.W2)
-    inner, outer = first.T @ first, second @ second.T
-    return inner - outer, float(np.linalg.norm(inner) + np.linalg.norm(outer))
+        kept = {name: np.reshape(values, shapes[name]) for name, values in self._kept.items()}
+        losses = {name: np.array([row[name] for row in self._losses]) for name in names}
+        return Trajectory(times[: self._count], kept, losses, solver, blow_up)
 
 
 def first_passage(

@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     if name and options.all:
         raise InputError("name, all", name, "a name together with --all", "give one of the two")
     from sim.runs.outputs import OutputFile
-    from theory.derive import derivations, derivations_page, find_derivation, show, titles
+    from theory.derive import derivations, derivations_page, find_derivation, titles
     from validate.terminal.progress import track
 
     if options.out is not None:
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
             keys = ("name", "equation", "title", "scope", "assumptions")
             print_json([{key: getattr(d, key) for key in keys} | {"latex": d.to_latex()} for d in chosen])
             return 0
-        text = "\n\n".join(d.to_latex() if options.latex else show(d) for d in chosen)
+        text = "\n\n".join(d.to_latex() if options.latex else str(d) for d in chosen)
     text = text.removesuffix("\n") + "\n"
     if options.out is None:
         print(text, end="")

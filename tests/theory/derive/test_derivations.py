@@ -6,8 +6,7 @@ import pytest
 import sympy as sp
 
 from theory import InputError
-from theory.derive import derivations, find_derivation, show
-from theory.derive.display import section
+from theory.derive import derivations, find_derivation
 
 NAMES = list(derivations())
 LONG = {"theorem 1", "eq 38", "gaussian inner product", "prop 3 exact", "key distribution"}
@@ -22,7 +21,7 @@ def test_every_difference_vanishes_and_every_sentence_is_shown(name: str) -> Non
     assert made.name == name
     assert made.passed, [check.sentence for check in made.checks if not check.passed]
     assert len({step.sentence for step in made.steps}) == len(made.steps)
-    shown, latex = show(made), section(made)
+    shown, latex = str(made), made.to_latex()
     assert max(len(line) for line in shown.splitlines()) <= 80
     assert all(step.sentence in " ".join(shown.split()) for step in made.steps)
     assert latex.count("$$") == 2 * (1 + len(made.steps))
