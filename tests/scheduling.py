@@ -5,7 +5,6 @@ from xdist.workermanage import WorkerController
 
 SHARED = {
     "tests/sim/test_engines.py": "a process that has loaded torch",
-    "tests/sim/test_memory.py": "a process that has loaded torch",
     "tests/sim/test_run.py": "a process that has loaded torch",
     "tests/sim/test_workers.py": "a process that has loaded torch",
     "tests/validate/test_terminal.py": "a process that has loaded torch",

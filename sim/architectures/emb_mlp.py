@@ -17,10 +17,9 @@ class EmbMLP(Model[EmbMLPConfig]):
     shows = frozenset({"frozen flow"})
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        own = self.section
-        embedding = tables({"W_emb": vocab_size}, own.d_m, own.embedding_fan_in)
-        first, second = TensorSpec((own.d_m, own.d_f), own.d_m), TensorSpec((own.d_f, vocab_size), own.d_f)
-        return embedding | {"W1": first, "W2": second}
+        d_m, d_f = self.section.d_m, self.section.d_f
+        embedding = tables({"W_emb": vocab_size}, d_m, self.section.embedding_fan_in)
+        return embedding | {"W1": TensorSpec((d_m, d_f), d_m), "W2": TensorSpec((d_f, vocab_size), d_f)}
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         sums = look_up_sum(parameters["W_emb"], tokens)

@@ -28,16 +28,16 @@ class GPT2(Model[GPT2Config]):
     """GPT-2 at any size."""
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        own = self.section
-        specs = tables({"W_E": vocab_size, "W_pos": length}, own.d_m, own.embedding_fan_in)
-        for layer in range(own.n_layers):
-            maps = layer_matrices(layer, own.d_m, own.d_m, 4 * own.d_m)
+        section, d_m = self.section, self.section.d_m
+        specs = tables({"W_E": vocab_size, "W_pos": length}, d_m, section.embedding_fan_in)
+        for layer in range(section.n_layers):
+            maps = layer_matrices(layer, d_m, d_m, 4 * d_m)
             specs |= maps | {n.replace("W_", "b_"): TensorSpec(spec.shape[1:]) for n, spec in maps.items()}
-        norms = [f"{layer}.{norm}" for layer in range(own.n_layers) for norm in ("ln1", "ln2")]
+        norms = [f"{layer}.{norm}" for layer in range(section.n_layers) for norm in ("ln1", "ln2")]
         for norm in (*norms, "ln_final"):
-            specs |= {f"{norm}.w": TensorSpec((own.d_m,), start=1.0), f"{norm}.b": TensorSpec((own.d_m,))}
-        if own.own_scales:
-            residual = OWN_SCALE / math.sqrt(2 * own.n_layers)
+            specs |= {f"{norm}.w": TensorSpec((d_m,), start=1.0), f"{norm}.b": TensorSpec((d_m,))}
+        if section.own_scales:
+            residual = OWN_SCALE / math.sqrt(2 * section.n_layers)
             for name, spec in specs.items():
                 if name.rpartition(".")[2] in OWN_SCALED:  # With a fan-in of 1, γ has no effect.
                     specs[name] = replace(spec, fan_in=1, scale=residual if "." in name else OWN_SCALE)
@@ -45,17 +45,17 @@ class GPT2(Model[GPT2Config]):
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return the input of the read-out, shape (M, B, L, d_m)."""
-        own = self.section
+        section = self.section
         x = look_up(parameters["W_E"], tokens.clamp(min=0)) + parameters["W_pos"][:, None, : tokens.shape[2]]
-        for layer in range(own.n_layers):
+        for layer in range(section.n_layers):
             p = of_layer(parameters, layer)
-            projected = linear_together(p, layer_norm(p, "ln1", x, own.norm_epsilon), "QKV")
-            q, k, v = (heads(part, own.n_heads) for part in projected)
+            projected = linear_together(p, layer_norm(p, "ln1", x, section.norm_epsilon), "QKV")
+            q, k, v = (heads(part, section.n_heads) for part in projected)
             mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + linear(mixed.transpose(2, 3).flatten(3), p["W_O"], p["b_O"])
-            raw = linear(layer_norm(p, "ln2", x, own.norm_epsilon), p["W_in"], p["b_in"])
+            raw = linear(layer_norm(p, "ln2", x, section.norm_epsilon), p["W_in"], p["b_in"])
             x = x + linear(torch.nn.functional.gelu(raw, approximate="tanh"), p["W_out"], p["b_out"])
-        return layer_norm(parameters, "ln_final", x, own.norm_epsilon)
+        return layer_norm(parameters, "ln_final", x, section.norm_epsilon)
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         """Return the logits of the label, after the last token of each sequence, shape (M, B, d)."""
@@ -81,9 +81,9 @@ class GPT2(Model[GPT2Config]):
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield each member's logits wherever a token follows, and those tokens."""
         x, targets = self.hidden(parameters, tokens), next_tokens(tokens, labels)
-        for own, table, target in zip(x, parameters["W_E"], targets, strict=True):
+        for of_member, table, target in zip(x, parameters["W_E"], targets, strict=True):
             real = target >= 0
-            yield own[real] @ table.T, target[real]
+            yield of_member[real] @ table.T, target[real]
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
         d_m = self.section.d_m

@@ -83,15 +83,15 @@ def forward_cache(
         σ. Also "output" (M, B, L, d_m) of the last layer, and "logits" (M, B, L, d).
     """
     check_inputs(parameters, tokens, model)
-    found: dict[str, Tensor] = {}
+    kept: dict[str, Tensor] = {}
 
     def keep(name: str, value: Tensor) -> None:
         if names is None or name in names:
-            found[name] = value
+            kept[name] = value
 
     with torch.no_grad():
         keep("logits", transformer(parameters, tokens, model, every_position=True, keep=keep))
-    return found
+    return kept
 
 
 @checked
@@ -127,41 +127,41 @@ class Transformer(Model[OneLayerConfig | TransformerConfig]):
         self.shows = frozenset({"attention"} | positions)
 
     def specs(self, vocab_size: int, length: int) -> dict[str, TensorSpec]:
-        own, d_m = self.section, self.section.width(vocab_size)
-        rows = {"W_E": vocab_size} | ({"W_pos": length} if own.positions == "learned" else {})
-        specs = tables(rows, d_m, own.embedding_fan_in)
-        residual = 1 / math.sqrt(2 * own.n_layers) if own.scale_residual else 1.0
-        for layer in range(own.n_layers):
-            specs |= layer_matrices(layer, d_m, own.n_heads * own.d_k, own.d_f, residual)
-        norms = () if own.norm == "none" else ("ln1", "ln2")
-        for layer in range(own.n_layers):
+        section, d_m = self.section, self.section.width(vocab_size)
+        rows = {"W_E": vocab_size} | ({"W_pos": length} if section.positions == "learned" else {})
+        specs = tables(rows, d_m, section.embedding_fan_in)
+        residual = 1 / math.sqrt(2 * section.n_layers) if section.scale_residual else 1.0
+        for layer in range(section.n_layers):
+            specs |= layer_matrices(layer, d_m, section.n_heads * section.d_k, section.d_f, residual)
+        norms = () if section.norm == "none" else ("ln1", "ln2")
+        for layer in range(section.n_layers):
             specs |= {f"{layer}.{norm}.w": TensorSpec((d_m,), start=1.0) for norm in norms}
-        if own.norm in PRE_NORMS:
+        if section.norm in PRE_NORMS:
             specs["ln_final.w"] = TensorSpec((d_m,), start=1.0)
-        if "W_U" in own.matrix_names():
+        if "W_U" in section.matrix_names():
             specs["W_U"] = TensorSpec((d_m, vocab_size), d_m)
         return specs | self._biases(specs)
 
     def _biases(self, specs: dict[str, TensorSpec]) -> dict[str, TensorSpec]:
         """Return the biases of matrices ("0.W_Q" → "0.b_Q") and norms ("0.ln1.w" → "0.ln1.b")."""
-        own, found = self.section, {}
-        others = {"w": own.biases or own.norm_biases, "W_U": own.biases or own.read_out_bias}
-        with_bias = dict.fromkeys(LAYER_MATRICES, own.biases) | others
+        section, biases = self.section, {}
+        others = {"w": section.biases or section.norm_biases, "W_U": section.biases or section.read_out_bias}
+        with_bias = dict.fromkeys(LAYER_MATRICES, section.biases) | others
         for name, spec in specs.items():
             layer, _, kind = name.rpartition(".")
             if kind == "w" and with_bias[kind]:
-                found[f"{layer}.b"] = TensorSpec(spec.shape)
+                biases[f"{layer}.b"] = TensorSpec(spec.shape)
             elif with_bias.get(kind):
-                half_width = own.bias_scale / math.sqrt(spec.shape[0])
-                found[name.replace("W_", "b_")] = TensorSpec(spec.shape[-1:], half_width=half_width)
-        return found
+                half_width = section.bias_scale / math.sqrt(spec.shape[0])
+                biases[name.replace("W_", "b_")] = TensorSpec(spec.shape[-1:], half_width=half_width)
+        return biases
 
     def logits(self, parameters: Parameters, tokens: Tensor) -> Tensor:
         return transformer(parameters, tokens, self.section)
 
     def widths(self, vocab_size: int) -> tuple[int, ...]:
-        own, d_m = self.section, self.section.width(vocab_size)
-        return d_m, own.n_heads * own.d_k, d_m, own.d_f, d_m, vocab_size
+        section, d_m = self.section, self.section.width(vocab_size)
+        return d_m, section.n_heads * section.d_k, d_m, section.d_f, d_m, vocab_size
 
     def losses(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Tensor:
         """Return the cross entropy of the labels, or of every next token and the label."""

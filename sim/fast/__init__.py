@@ -32,8 +32,8 @@ def gradients_of(section: ModelSection) -> Callable[[Parameters, Tensor, Tensor]
 
     @torch.no_grad()
     def by_hand(parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
-        losses, found = hand_written(parameters, tokens, labels, section)
-        return losses, {name: found[name] for name in parameters}
+        losses, gradients = hand_written(parameters, tokens, labels, section)
+        return losses, {name: gradients[name] for name in parameters}
 
     return by_hand
 
@@ -42,14 +42,14 @@ def torch_gradients(model: ModelSection, trained: Sequence[str]) -> Gradients:
     """Return a function that gives losses, gradients of trained tensors and their norms (M,), in torch."""
     take = gradients_of(model)
 
-    def gradients(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
-        losses, found = take(parameters, tokens, labels)
-        found = {name: found[name] for name in trained}
-        of_all = list(found.values())
-        if of_all[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
-            each = list(torch._foreach_norm([own for gradient in of_all for own in gradient]))
+    def losses_gradients_norms(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
+        losses, gradients = take(parameters, tokens, labels)
+        gradients = {name: gradients[name] for name in trained}
+        tensors = list(gradients.values())
+        if tensors[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
+            norms = list(torch._foreach_norm([of_member for tensor in tensors for of_member in tensor]))
         else:
-            each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in of_all]
-        return losses, found, torch.linalg.vector_norm(torch.stack(each).view(len(of_all), -1), dim=0)
+            norms = [torch.linalg.vector_norm(tensor.flatten(1), dim=1) for tensor in tensors]
+        return losses, gradients, torch.linalg.vector_norm(torch.stack(norms).view(len(tensors), -1), dim=0)
 
-    return gradients
+    return losses_gradients_norms

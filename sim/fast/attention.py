@@ -33,17 +33,17 @@ class RowProjections:
             y = torch.bmm(seen, weight)
         return add_bias(y, bias), (seen, x, weight, normed)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, shape (M, R, d_m)."""
         seen, x, weight, normed = saved
         if self.norm is None or not self.queries_only:
-            store_projections(p, self.prefix, weight_gradient(seen, dy), dy, found)
+            store_projections(p, self.prefix, weight_gradient(seen, dy), dy, gradients)
             dx = input_gradient(dy, weight)
-            return dx if self.norm is None else self.norm.backward(p, normed, dx, found)
+            return dx if self.norm is None else self.norm.backward(p, normed, dx, gradients)
         (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
         d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
-        store_projections(p, self.prefix, d_weight, dy, found)
-        dx = self.norm.backward(p, normed, input_gradient(d_queries, of_queries), found)
+        store_projections(p, self.prefix, d_weight, dy, gradients)
+        dx = self.norm.backward(p, normed, input_gradient(d_queries, of_queries), gradients)
         return dx.add_(input_gradient(d_others, others))
 
 
@@ -75,18 +75,18 @@ class Attention:
         y = add_bias(torch.bmm(mixed, p[f"{self.prefix}W_O"]), p.get(f"{self.prefix}b_O"))
         return y, (projected, q, k, v, weights, mixed)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, shape (M, B L, d_m)."""
         projected, q, k, v, weights, mixed = saved
-        found[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
+        gradients[f"{self.prefix}W_O"] = weight_gradient(mixed, dy)
         if f"{self.prefix}b_O" in p:
-            found[f"{self.prefix}b_O"] = dy.sum(1)
+            gradients[f"{self.prefix}b_O"] = dy.sum(1)
         d_mixed = self._heads(input_gradient(dy, p[f"{self.prefix}W_O"]))
         with small_products():
             d_logits = softmax_backward(weights, product(d_mixed, v.mT), 1 / math.sqrt(q.shape[-1]))
             parts = product(d_logits, k), product(d_logits.mT, q), product(weights.mT, d_mixed)
         d_qkv = torch.cat([self._rows(part) for part in parts], dim=-1)
-        return self.projections.backward(p, projected, d_qkv, found)
+        return self.projections.backward(p, projected, d_qkv, gradients)
 
     def _heads(self, x: Tensor) -> Tensor:
         """Split the width among heads: (M, B L, H d_k) → (M B H, L, d_k), without a copy where H = 1."""
@@ -140,7 +140,7 @@ class LastPositionAttention:
         y = add_bias(torch.bmm(mixed, W_O), p.get(f"{self.prefix}b_O"))
         return y, (normed, x, query_input, q, query_key, weights, read, mixed)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, shape (M, B L, d_m)."""
         normed, x, query_input, q, query_key, weights, read, mixed = saved
         W_Q, W_K, W_V, W_O = (p[f"{self.prefix}W_{name}"] for name in "QKVO")
@@ -152,24 +152,24 @@ class LastPositionAttention:
             d_query_key = self._by_head(product(d_logits, positions))
             dx = product(torch.cat([weights, d_logits], 1).mT, torch.cat([d_read, query_key], 1))
         dq = self._rows(torch.bmm(d_query_key, self._heads(W_K)))
-        gradients = {
+        of_layer = {
             "W_Q": weight_gradient(query_input, dq),
             "W_K": self._rows(weight_gradient(d_query_key, q)),
             "W_V": self._rows(weight_gradient(self._by_head(read), d_mixed)),
             "W_O": weight_gradient(mixed, dy),
         }
         if f"{self.prefix}b_Q" in p:
-            gradients |= {"b_Q": dq.sum(1), "b_V": self._rows(d_mixed).sum(1), "b_O": dy.sum(1)}
-            gradients["b_K"] = torch.zeros_like(gradients["b_Q"])
-        found |= {f"{self.prefix}{name}": gradient for name, gradient in gradients.items()}
+            of_layer |= {"b_Q": dq.sum(1), "b_V": self._rows(d_mixed).sum(1), "b_O": dy.sum(1)}
+            of_layer["b_K"] = torch.zeros_like(of_layer["b_Q"])
+        gradients |= {f"{self.prefix}{name}": gradient for name, gradient in of_layer.items()}
         dx = dx.view(x.shape)
         d_query_input = input_gradient(dq, W_Q)
         if self.norm is not None and self.queries_only:
-            d_query_input = self.norm.backward(p, normed, d_query_input, found)
+            d_query_input = self.norm.backward(p, normed, d_query_input, gradients)
         last_rows(dx, self.sizes).add_(d_query_input)
         if self.norm is None or self.queries_only:
             return dx
-        return self.norm.backward(p, normed, dx, found)
+        return self.norm.backward(p, normed, dx, gradients)
 
     def _heads(self, x: Tensor) -> Tensor:
         """Give every head its own product: (M, R, H w) → (M H, R, w)."""

@@ -42,17 +42,17 @@ def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tu
     layers = [_Layer(model, layer, rows) for layer in range(model.n_layers)]
     saved = []
     for layer in layers:
-        x, own = layer.forward(p, x)
-        saved.append(own)
-    norm, found = Norm("ln_final", model.norm_epsilon), Parameters()
+        x, kept = layer.forward(p, x)
+        saved.append(kept)
+    norm, gradients = Norm("ln_final", model.norm_epsilon), Parameters()
     x, normed = norm.forward(p, x)
     loss, to_x, to_table = tied_gradients(x[0], p["W_E"][0], rows.gathered(targets[..., None])[0, :, 0])
-    dx = norm.backward(p, normed, to_x[None], found)
-    for layer, own in zip(reversed(layers), reversed(saved), strict=True):
-        dx = layer.backward(p, own, dx, found)
-    found["W_E"] = table_gradient(p["W_E"].shape[1], seen, dx).add_(to_table)
-    found["W_pos"] = table_gradient(p["W_pos"].shape[1], rows.positions[None], dx)
-    return loss[None], found
+    dx = norm.backward(p, normed, to_x[None], gradients)
+    for layer, kept in zip(reversed(layers), reversed(saved), strict=True):
+        dx = layer.backward(p, kept, dx, gradients)
+    gradients["W_E"] = table_gradient(p["W_E"].shape[1], seen, dx).add_(to_table)
+    gradients["W_pos"] = table_gradient(p["W_pos"].shape[1], rows.positions[None], dx)
+    return loss[None], gradients
 
 
 class _Rows:
@@ -102,19 +102,19 @@ class _Layer:
         y, of_mlp = mlp(p, self.prefix, normed, "gelu-tanh")
         return y.add_(h), (projected, parts, mixed, scale, seen, of_norm, of_mlp)
 
-    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, found: Parameters) -> Tensor:
+    def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, (1, R, d_m)."""
         projected, parts, mixed, scale, seen, of_norm, of_mlp = saved
-        dh = mlp_backward(p, self.prefix, of_mlp, dy, "gelu-tanh", found)
-        dh = self.second.backward(p, of_norm, dh, found).add_(dy)
-        found[f"{self.prefix}W_O"], found[f"{self.prefix}b_O"] = weight_gradient(seen, dh), dh.sum(1)
+        dh = mlp_backward(p, self.prefix, of_mlp, dy, "gelu-tanh", gradients)
+        dh = self.second.backward(p, of_norm, dh, gradients).add_(dy)
+        gradients[f"{self.prefix}W_O"], gradients[f"{self.prefix}b_O"] = weight_gradient(seen, dh), dh.sum(1)
         (d_mixed,) = self._heads(input_gradient(dh, p[f"{self.prefix}W_O"]), 1)
         with small_products():
             d_parts = ops._scaled_dot_product_flash_attention_for_cpu_backward(
                 d_mixed, *parts, mixed, scale, 0.0, True
             )
         d_qkv = torch.cat([self._rows(part) for part in d_parts], dim=-1)
-        return self.projections.backward(p, projected, d_qkv, found).add_(dh)
+        return self.projections.backward(p, projected, d_qkv, gradients).add_(dh)
 
     def _heads(self, x: Tensor, n: int) -> tuple[Tensor, ...]:
         """Return n rectangles, split among heads: (1, R, n H d_k) → (B, H, L, d_k) each."""

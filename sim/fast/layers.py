@@ -52,29 +52,29 @@ class Norm:
     def forward(self, p: Parameters, x: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Return y (M, R, width), and the saved x, mean and 1/√(variance + ε)."""
         gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
-        own = (gain[0], None if bias is None else bias[0]) if len(x) == 1 else (None, None)
-        y, mean, scale = ops.native_layer_norm(x, x.shape[-1:], *own, self.epsilon)
+        affine = (gain[0], None if bias is None else bias[0]) if len(x) == 1 else (None, None)
+        y, mean, scale = ops.native_layer_norm(x, x.shape[-1:], *affine, self.epsilon)
         if len(x) > 1:
             y = add_bias(y * gain[:, None], bias)
         return y, (x, mean, scale)
 
-    def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, found: Parameters) -> Tensor:
-        """Return dx; put the gradients of gain and bias into ``found``."""
+    def backward(self, p: Parameters, saved: tuple[Tensor, ...], dy: Tensor, gradients: Parameters) -> Tensor:
+        """Return dx; put the gradients of gain and bias into ``gradients``."""
         x, mean, scale = saved
         gain, bias = p[f"{self.prefix}.w"], p.get(f"{self.prefix}.b")
         dx: Tensor
         if len(x) == 1:
-            own, wanted = (gain[0], None if bias is None else bias[0]), [True, True, bias is not None]
+            affine, wanted = (gain[0], None if bias is None else bias[0]), [True, True, bias is not None]
             dx, d_gain, d_bias = ops.native_layer_norm_backward(
-                dy.contiguous(), x, x.shape[-1:], mean, scale, *own, wanted
+                dy.contiguous(), x, x.shape[-1:], mean, scale, *affine, wanted
             )
-            found[f"{self.prefix}.w"] = d_gain[None]
+            gradients[f"{self.prefix}.w"] = d_gain[None]
             if bias is not None:
-                found[f"{self.prefix}.b"] = d_bias[None]
+                gradients[f"{self.prefix}.b"] = d_bias[None]
             return dx
-        found[f"{self.prefix}.w"] = ((x - mean) * scale * dy).sum(1)
+        gradients[f"{self.prefix}.w"] = ((x - mean) * scale * dy).sum(1)
         if bias is not None:
-            found[f"{self.prefix}.b"] = dy.sum(1)
+            gradients[f"{self.prefix}.b"] = dy.sum(1)
         dy, wanted = (dy * gain[:, None]).contiguous(), [True, False, False]
         dx = ops.native_layer_norm_backward(dy, x, x.shape[-1:], mean, scale, None, None, wanted)[0]
         return dx
@@ -124,25 +124,27 @@ def mlp_backward(
     saved: tuple[Tensor, Tensor, Tensor],
     dy: Tensor,
     activation: Elementwise,
-    found: Parameters,
+    gradients: Parameters,
 ) -> Tensor:
     """Return dx of ``mlp``."""
     x, hidden, before = saved
-    found[f"{prefix}W_out"] = weight_gradient(hidden, dy)
+    gradients[f"{prefix}W_out"] = weight_gradient(hidden, dy)
     dh = DERIVATIVES[activation](input_gradient(dy, p[f"{prefix}W_out"]), hidden, before)
-    found[f"{prefix}W_in"] = weight_gradient(x, dh)
+    gradients[f"{prefix}W_in"] = weight_gradient(x, dh)
     if f"{prefix}b_in" in p:
-        found[f"{prefix}b_in"], found[f"{prefix}b_out"] = dh.sum(1), dy.sum(1)
+        gradients[f"{prefix}b_in"], gradients[f"{prefix}b_out"] = dh.sum(1), dy.sum(1)
     return input_gradient(dh, p[f"{prefix}W_in"])
 
 
-def store_projections(p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, found: Parameters) -> None:
-    """Put the gradients of the joined projections into ``found``, each under its own name."""
-    gradients = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
-    for kind, gradient in gradients.items():
+def store_projections(
+    p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, gradients: Parameters
+) -> None:
+    """Put the gradients of the joined projections into ``gradients``, each under its own name."""
+    joined = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
+    for kind, gradient in joined.items():
         for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
             # torch's fused optimisers ignore the strides of gradients.
-            found[f"{prefix}{kind}_{name}"] = part.contiguous()
+            gradients[f"{prefix}{kind}_{name}"] = part.contiguous()
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -170,8 +172,8 @@ def table_gradient(rows: int, tokens: Tensor, dy: Tensor) -> Tensor:
         one_hot = dy.new_zeros(members, rows, flat.shape[1]).scatter_(1, flat[:, None], 1.0)
         return torch.bmm(one_hot, dy.reshape(members, -1, width))
     index = own_rows(tokens, rows)
-    found = dy.new_zeros(members * rows, width).index_add_(0, index.flatten(), dy.reshape(-1, width))
-    return found.view(members, rows, width)
+    gradient = dy.new_zeros(members * rows, width).index_add_(0, index.flatten(), dy.reshape(-1, width))
+    return gradient.view(members, rows, width)
 
 
 def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) -> tuple[Tensor, Parameters]:
@@ -181,6 +183,6 @@ def emb_mlp(p: Parameters, tokens: Tensor, labels: Tensor, model: EmbMLPConfig) 
     hidden = IN_PLACE[model.activation](before)
     losses, dy = cross_entropy(torch.bmm(hidden, p["W2"]), labels)
     dh = DERIVATIVES[model.activation](input_gradient(dy, p["W2"]), hidden, before)
-    each = input_gradient(dh, p["W1"])[:, :, None].expand(-1, -1, tokens.shape[2], -1)
-    of_embedding = table_gradient(p["W_emb"].shape[1], tokens, each)
+    of_tokens = input_gradient(dh, p["W1"])[:, :, None].expand(-1, -1, tokens.shape[2], -1)
+    of_embedding = table_gradient(p["W_emb"].shape[1], tokens, of_tokens)
     return losses, {"W_emb": of_embedding, "W1": weight_gradient(sums, dh), "W2": weight_gradient(hidden, dy)}

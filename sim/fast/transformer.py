@@ -58,18 +58,18 @@ class _Layer:
             y, saved[2] = self.second.forward(p, y)
         return y, saved
 
-    def backward(self, p: Parameters, saved: list[Any], dy: Tensor, found: Parameters) -> Tensor:
+    def backward(self, p: Parameters, saved: list[Any], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, (M, B L, d_m)."""
         pre, post = self.model.norm in PRE_NORMS, self.model.norm == "post"
         if post:
-            dy = self.second.backward(p, saved[2], dy, found)
-        dh = mlp_backward(p, self.prefix, saved[3], dy, self.model.activation, found)
+            dy = self.second.backward(p, saved[2], dy, gradients)
+        dh = mlp_backward(p, self.prefix, saved[3], dy, self.model.activation, gradients)
         if pre:
-            dh = self.second.backward(p, saved[2], dh, found)
+            dh = self.second.backward(p, saved[2], dh, gradients)
         dh.add_(dy)
         if post:
-            dh = self.first.backward(p, saved[1], dh, found)
-        dx = self.attention.backward(p, saved[0], dh, found)
+            dh = self.first.backward(p, saved[1], dh, gradients)
+        dx = self.attention.backward(p, saved[0], dh, gradients)
         (last_rows(dx, self.sizes) if self.last_only else dx).add_(dh)
         return dx
 
@@ -86,23 +86,25 @@ def transformer(
     layers = [_Layer(model, i, (M, B, L)) for i in range(model.n_layers)]
     saved = []
     for layer in layers:
-        x, own = layer.forward(p, x)
-        saved.append(own)
+        x, kept = layer.forward(p, x)
+        saved.append(kept)
     targets = next_tokens(tokens, labels).flatten(1) if model.loss == "next-token" else labels
-    found: Parameters = {}
-    losses, dx = _read_out(p, x, targets, model, found)
-    for layer, own in zip(reversed(layers), reversed(saved), strict=True):
-        dx = layer.backward(p, own, dx, found)
-    found["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
+    gradients: Parameters = {}
+    losses, dx = _read_out(p, x, targets, model, gradients)
+    for layer, kept in zip(reversed(layers), reversed(saved), strict=True):
+        dx = layer.backward(p, kept, dx, gradients)
+    gradients["W_E"] = table_gradient(p["W_E"].shape[1], tokens, dx)
     if "W_pos" in p:
         of_positions = dx.view(M, B, L, -1).sum(1)
         unused = p["W_pos"].shape[1] - L  # Short sequences use the first positions alone.
-        found["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions
-    return losses, found
+        gradients["W_pos"] = (
+            torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions
+        )
+    return losses, gradients
 
 
 def _read_out(
-    p: Parameters, x: Tensor, targets: Tensor, model: AttentionModel, found: Parameters
+    p: Parameters, x: Tensor, targets: Tensor, model: AttentionModel, gradients: Parameters
 ) -> tuple[Tensor, Tensor]:
     """Return the losses and the gradient of the last layer's output."""
     norm = Norm("ln_final", model.norm_epsilon)
@@ -111,8 +113,8 @@ def _read_out(
     logits = add_bias(torch.bmm(x, p["W_U"]), p.get("b_U")) if "W_U" in p else x
     losses, dy = cross_entropy(logits, targets)
     if "W_U" in p:
-        found["W_U"] = weight_gradient(x, dy)
+        gradients["W_U"] = weight_gradient(x, dy)
         if "b_U" in p:
-            found["b_U"] = dy.sum(1)
+            gradients["b_U"] = dy.sum(1)
         dy = input_gradient(dy, p["W_U"])
-    return losses, norm.backward(p, saved, dy, found) if pre else dy
+    return losses, norm.backward(p, saved, dy, gradients) if pre else dy

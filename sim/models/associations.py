@@ -64,7 +64,7 @@ def train_associations(
     tokens = torch.from_numpy(check_tokens("sequences", np.ravel(sequences), vocab_size)).reshape(shape)
     square, stack = (vocab_size, vocab_size), (n_layers, vocab_size, vocab_size)
     shapes = square, stack, stack, (n_layers, shape[1] - 1)
-    tensors = [torch.zeros(each, dtype=torch.float64, requires_grad=True) for each in shapes]
+    tensors = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     model = AssociationModel(*tensors)
     for _ in range(steps):
         gradients = torch.autograd.grad(model.loss(tokens), tensors)

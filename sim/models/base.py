@@ -104,11 +104,11 @@ class Model(ABC, Generic[SectionT]):
     ) -> tuple[Tensor, Parameters]:
         """Return each member's loss (M,) and its gradients, by autograd."""
         with torch.enable_grad():
-            own = {name: value.detach().requires_grad_(True) for name, value in parameters.items()}
-            losses = self.losses(own, tokens, labels)
-            found = torch.autograd.grad(losses.sum(), list(own.values()))
+            leaves = {name: value.detach().requires_grad_(True) for name, value in parameters.items()}
+            losses = self.losses(leaves, tokens, labels)
+            gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
         # torch's fused optimisers read gradients as they lie in memory.
-        return losses.detach(), {name: g.contiguous() for name, g in zip(own, found, strict=True)}
+        return losses.detach(), {name: g.contiguous() for name, g in zip(leaves, gradients, strict=True)}
 
     @torch.no_grad()
     def scores(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Scores:
@@ -130,8 +130,8 @@ class Model(ABC, Generic[SectionT]):
 
 def mean_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Return each member's mean cross entropy in nats: (M, ..., d), (M, ...) → (M,)."""
-    each = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    return each.view(len(logits), -1).mean(dim=1)
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return losses.view(len(logits), -1).mean(dim=1)
 
 
 def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
@@ -191,30 +191,20 @@ def model_of(section: ModelSection) -> Model[ModelSection]:
 
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:
     """Refuse parameters whose shapes do not fit the model, and tokens outside its vocabulary."""
-    n_members, vocab_size, _ = table_shape(parameters, model.embedding)
+    rows = {name: p.shape[1] for name, p in parameters.items() if isinstance(p, Tensor) and p.ndim == 3}
+    if model.embedding not in rows:
+        problem = f"no matrix {model.embedding} for each member"
+        raise InputError("parameters", list(parameters), problem, "give those of a run")
+    n_members, vocab_size = len(parameters[model.embedding]), rows[model.embedding]
     integers = tokens.dtype in (torch.int64, torch.int32)
     if not integers or tokens.ndim != 3 or len(tokens) != n_members or tokens.numel() == 0:
         problem, remedy = "not tokens of each member", f"give integers of shape ({n_members}, batch, L)"
         raise InputError("tokens", tuple(tokens.shape), problem, remedy)
     check_tokens("tokens", tokens.flatten(), vocab_size)
-    length = tokens.shape[2]
-    if "W_pos" in parameters:
-        rows = table_shape(parameters, "W_pos")[1]
-        if rows < length:
-            problem = f"longer than the {rows} rows of W_pos"
-            raise InputError("tokens", tuple(tokens.shape), problem, "shorten them")
-        length = rows
+    if (length := rows.get("W_pos", tokens.shape[2])) < tokens.shape[2]:
+        problem = f"longer than the {length} rows of W_pos"
+        raise InputError("tokens", tuple(tokens.shape), problem, "shorten them")
     for name, spec in model_of(model).specs(vocab_size, length).items():
-        found, wanted = parameters.get(name), (n_members, *spec.shape)
-        if not isinstance(found, Tensor) or tuple(found.shape) != wanted:
-            shape = tuple(found.shape) if isinstance(found, Tensor) else "none"
+        shape, wanted = tuple(getattr(parameters.get(name), "shape", ())), (n_members, *spec.shape)
+        if shape != wanted:
             raise InputError(f"parameters[{name!r}]", shape, "does not fit the model", f"give shape {wanted}")
-
-
-def table_shape(parameters: Parameters, name: str) -> tuple[int, int, int]:
-    """Return the shape (M, rows, columns) of a matrix, or refuse parameters without it."""
-    matrix = parameters.get(name)
-    if not isinstance(matrix, Tensor) or matrix.ndim != 3:
-        problem = f"no matrix {name} for each member"
-        raise InputError("parameters", list(parameters), problem, "give those of a run")
-    return matrix.shape[0], matrix.shape[1], matrix.shape[2]

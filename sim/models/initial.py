@@ -95,9 +95,9 @@ def _predicted_embedding(member: MemberConfig, std: float, shape: tuple[int, ...
 
 def _exchanged(member: MemberConfig, rows: Tensor) -> Tensor:
     """Return rows with those of each mapping's anchors exchanged in one cycle; a single one keeps its own."""
-    found, generator = rows.clone(), torch_stream(member.seed, "init/exchange")
+    exchanged, generator = rows.clone(), torch_stream(member.seed, "init/exchange")
     for mapping in member.build_task().mappings:
         anchors = torch.tensor(mapping.anchors)
         cycle = anchors[torch.randperm(len(anchors), generator=generator)]
-        found[cycle] = rows[cycle.roll(1)]
-    return found
+        exchanged[cycle] = rows[cycle.roll(1)]
+    return exchanged

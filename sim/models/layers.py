@@ -62,8 +62,8 @@ def layer_norm(p: Mapping[str, Tensor], name: str, x: Tensor, epsilon: float) ->
     """Normalise each row of x (M, B, L, width) to mean 0 and variance 1, then scale and shift it."""
     gain, bias = p[f"{name}.w"], p.get(f"{name}.b")
     if len(x) == 1:  # One kernel in place of three.
-        own = None if bias is None else bias.squeeze(0)
-        return torch.nn.functional.layer_norm(x, x.shape[-1:], gain.squeeze(0), own, epsilon)
+        shift = None if bias is None else bias.squeeze(0)
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], gain.squeeze(0), shift, epsilon)
     y = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=epsilon) * gain[:, None, None]
     return y if bias is None else y + bias[:, None, None]
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from torch import nn
 
-from sim.modules.called import FirstNorm, first_norm_of, read_out_of
+from sim.modules.called import FirstNorm, first_norm_of, growth, read_out_of
 from sim.modules.library import Start, library_models, module_of, pattern_of, starts_of
 from sim.modules.roles import Role, roles_of
-from sim.modules.widths import growth
 from theory.edge.checked import Rate, checked
 from theory.edge.display import Shown
 from theory.edge.reading import as_path

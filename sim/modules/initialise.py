@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import nn
@@ -63,10 +63,6 @@ class InitReport(Shown):
             shape, fan_in = " x ".join(map(str, t.shape)), "-" if t.fan_in is None else str(t.fan_in)
             rows.append([" = ".join(t.names), t.kind, shape, fan_in, t.how, std, measured])
         return rows
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return one dictionary per tensor."""
-        return [vars(tensor) | {"name": tensor.names[0]} for tensor in self.tensors]
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         kept = f"; {len(self.kept)} kept" if self.kept else ""

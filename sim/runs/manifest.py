@@ -58,14 +58,15 @@ class Manifest:
 
     def foreign(self) -> list[Path]:
         """Return entries that this program did not write, or that others have changed, links included."""
-        listed = self.listed()
-        return [
-            entry
-            for entry in entries(self.path)
-            if (name := entry.relative_to(self.path).as_posix()) != self.name
-            and not is_leftover(entry)
-            and not (entry.is_file() and not entry.is_symlink() and _is_ours(entry, listed.get(name, ())))
-        ]
+        listed, found = self.listed(), []
+        for entry in entries(self.path):
+            name = entry.relative_to(self.path).as_posix()
+            if name == self.name or is_leftover(entry):
+                continue
+            is_plain = entry.is_file() and not entry.is_symlink()
+            if not is_plain or _as_listed(read_regular(entry), listed.get(name, ())) is None:
+                found.append(entry)
+        return found
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that nobody changed since this program wrote it; else InputError."""
@@ -127,7 +128,7 @@ class Manifest:
             return None
         if not file.is_file():
             raise _refused(file, "is not a regular file")
-        before = _digest_of(file)
+        before = digest(read_regular(file))
         if before not in (*listed.get(name, ()), new):
             how = "was changed since this program wrote it"
             raise _refused(file, how if name in listed else "was not written by this program")
@@ -144,14 +145,6 @@ class Manifest:
 def digest(content: bytes) -> str:
     """Return the SHA-256 of some bytes."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _digest_of(file: Path) -> str:
-    return digest(read_regular(file))
-
-
-def _is_ours(file: Path, known: tuple[str, ...]) -> bool:
-    return _as_listed(read_regular(file), known) is not None
 
 
 def _as_listed(content: bytes, known: tuple[str, ...]) -> bytes | None:

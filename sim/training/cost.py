@@ -101,13 +101,13 @@ def _cost_on_device(runs: Sequence[Remaining], device: str) -> Cost:
     return Cost(seconds, torch.cuda.max_memory_reserved(device) / 2**20, 1)
 
 
-def _seconds_per_epoch(member: MemberConfig, kernels: Kernels, steps: int = 30) -> float:
+def _seconds_per_epoch(member: MemberConfig, kernels: Kernels) -> float:
     """Return the time of one of a member's epochs, from a few steps on throw-away state."""
     with one_thread("cpu"):
         trainer = Trainer([member])
         with matmul_route(member_route(member).route):
             choose_kernels(trainer, kernels)  # Compiled here, they are ready for the runs.
-            steps = min(steps, 3) if trainer.training.batch_size == "full" else steps
+            steps = 3 if trainer.training.batch_size == "full" else 30
             batch = trainer.batches.at(0)
             trainer.step(*batch)
             start = time.perf_counter()

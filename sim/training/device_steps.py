@@ -27,12 +27,12 @@ class DeviceLoop:
 
     def __init__(self, trainer: Any) -> None:  # A ``sim.Trainer``, which imports this module.
         self.trainer, device = trainer, trainer.device
-        n, own = len(trainer.members), next(iter(trainer.parameters.values()))
+        n, first = len(trainer.members), next(iter(trainer.parameters.values()))
         self.position = torch.zeros(1, dtype=torch.int64, device=device)
         self.step = torch.zeros((), dtype=torch.float32, device=device)
-        self.failed = own.new_full((3, n), -1.0)
+        self.failed = first.new_full((3, n), -1.0)
         """The position at which each member failed, if it did, with its loss and norm then."""
-        self.rates = own.new_zeros(trainer.steps_per_epoch, n)
+        self.rates = first.new_zeros(trainer.steps_per_epoch, n)
         self._within = torch.arange(trainer.batch, device=device)
         self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
         # torch's default stream is on the current GPU, and records nothing from another.
@@ -107,5 +107,5 @@ class DeviceLoop:
         frozen = (self.failed[0] >= 0).float()
         if rates.is_cuda:  # On a GPU, torch's fused step reads them in float32 only.
             rates = rates.float()
-        for m, own in enumerate(by_member(gradients)):
-            trainer.optimizer.update(m, own, Step(rates[m], self.step, divisors[m], frozen[m]))
+        for m, of_member in enumerate(by_member(gradients)):
+            trainer.optimizer.update(m, of_member, Step(rates[m], self.step, divisors[m], frozen[m]))

@@ -74,15 +74,11 @@ default_report: ContextVar[Callable[[int], AbstractContextManager[Callable[[Any]
 """Makes the ``report`` of a training of so many epochs that was given none; ``show_progress`` sets it."""
 
 
-def default_workers() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @checked
-def process_count(workers: Annotated[int, Between(0)]) -> int:
-    """Return how many processes to use: 0 asks for one per core."""
-    return workers or default_workers()
+def process_count(workers: Annotated[int, Between(0)] = 0) -> int:
+    """Return how many processes to use: 0 asks for one for each core that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return workers or cores
 
 
 def check_device(device: str, *, here: bool = True) -> None:

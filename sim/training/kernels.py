@@ -150,16 +150,16 @@ def _compile(trainer: Trainer) -> KernelReport:
         compiled = compiled_gradients(
             trainer.model, list(trainer.parameters), trainer.trained, trainer.device
         )
-        _, found, norms = _quietly(compiled, trainer.parameters, *batch)
+        _, gradients, norms = _quietly(compiled, trainer.parameters, *batch)
         if loop is not None:
             update = _compiled(lambda *given: trainer.optimizer.update_together(*given), trainer.device)
             # Called as if all members had failed, it moves nothing.
-            _quietly(update, found, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
+            _quietly(update, gradients, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
     except Exception as error:  # Whatever the failure, torch's kernels remain.
         return KernelReport("torch", _failure(error))
     seconds = time.perf_counter() - start
     expected = torch_gradients(trainer.model, trainer.trained)(trainer.parameters, *batch)[1]
-    difference = _largest_difference(found, expected)
+    difference = _largest_difference(gradients, expected)
     # Each entry is a sum over the batch's rows, and each term may be rounded once.
     limit = batch[0][0].numel() * torch.finfo(getattr(torch, trainer.training.dtype)).eps
     if not difference <= limit:
@@ -181,12 +181,12 @@ def _failure(error: Exception) -> str:
     while inner := getattr(error, "inner_exception", None):
         error = inner
     first, *others = str(error).strip().splitlines() or ["no reason given"]
-    told = next((line.strip() for line in others if "error:" in line), first)
-    return f"cannot be compiled here ({type(error).__name__}: {told})"
+    cause = next((line.strip() for line in others if "error:" in line), first)
+    return f"cannot be compiled here ({type(error).__name__}: {cause})"
 
 
-def _largest_difference(found: Parameters, expected: Parameters) -> float:
+def _largest_difference(compiled: Parameters, expected: Parameters) -> float:
     # The gradient of the keys' biases is zero, so that the computed one is only rounding.
     names = [name for name, g in expected.items() if not name.endswith("b_K") and bool((g != 0).any())]
-    differences = [(found[n] - expected[n]).abs().max() / expected[n].abs().max() for n in names]
-    return max((float(each) if each.isfinite() else math.inf for each in differences), default=0.0)
+    relative = [(compiled[n] - expected[n]).abs().max() / expected[n].abs().max() for n in names]
+    return max((float(r) if r.isfinite() else math.inf for r in relative), default=0.0)

@@ -39,8 +39,8 @@ class Optimizer:
         for name, weight in parameters.items():
             for kind, tensor in trainings[0].initial_state(weight).items():
                 self.state.setdefault(kind, {})[name] = tensor
-        own = next(iter(parameters.values()))
-        self.decays = own.new_tensor([training.weight_decay for training in trainings])
+        first = next(iter(parameters.values()))
+        self.decays = first.new_tensor([training.weight_decay for training in trainings])
         # Made once: about a hundred views per step would cost as much as the step's arithmetic.
         states = {kind: by_member(tensors) for kind, tensors in self.state.items()}
         self._views = [
@@ -69,10 +69,10 @@ class Optimizer:
         training = self.trainings[0]
         divisors = clip_divisor(norms, training.clip_norm).clamp(min=1.0)
         for name, gradient in gradients.items():
-            own = (-1,) + (1,) * (gradient.ndim - 1)
+            shape = (-1,) + (1,) * (gradient.ndim - 1)
             before = {kind: tensors[name] for kind, tensors in self.state.items()}
-            rate, decay = rates.view(own), self.decays.view(own)
-            weight, clipped = self.parameters[name], gradient / divisors.view(own)
+            rate, decay = rates.view(shape), self.decays.view(shape)
+            weight, clipped = self.parameters[name], gradient / divisors.view(shape)
             new, after = training.step(weight, clipped, before, rate, decay, number)
-            for old, found in ((weight, new), *((before[kind], after[kind]) for kind in before)):
-                old.copy_(torch.where(failed_at.view(own) < 0, found, old))
+            for old, moved in ((weight, new), *((before[kind], after[kind]) for kind in before)):
+                old.copy_(torch.where(failed_at.view(shape) < 0, moved, old))

@@ -185,18 +185,18 @@ class _Session:
         # A whole number, except for evaluations within an epoch.
         epoch = trainer.epoch + (trainer.position / trainer.steps_per_epoch if trainer.position else 0)
         for m, (folder, scores) in enumerate(zip(self.folders, trainer.evaluate(), strict=True)):
-            found: dict[str, Any] = {
+            evaluation: dict[str, Any] = {
                 "epoch": epoch,
                 "step": trainer.optimizer.step,
                 "sum_learning_rate": trainer.sum_learning_rate[m],
                 "loss": {name: finite(score["loss"]) for name, score in scores.items()},
                 "accuracy": {name: score["accuracy"] for name, score in scores.items()},
             }
-            self.metrics[m].append(found)
+            self.metrics[m].append(evaluation)
             if len(self.metrics[m]) == 1:
-                folder.write_metrics([found])
+                folder.write_metrics([evaluation])
             else:
-                folder.append_metrics(found)
+                folder.append_metrics(evaluation)
 
     def _write_snapshots(self, epoch: int, names: Sequence[str] | None) -> None:
         for m, folder in enumerate(self.folders):
@@ -227,7 +227,7 @@ class _Session:
                 **self.constant,
                 "model_file": provenance.model_file(member.model),
                 "seed": member.seed,
-                "trained_with": [each.name for each in self.trainer.members],
+                "trained_with": [other.name for other in self.trainer.members],
                 "sources": sources(member, before.get("sources", {})),
                 "wall_seconds": self._seconds(m),
                 "peak_memory_mib": provenance.peak_memory_mib(),
@@ -238,7 +238,7 @@ class _Session:
 def _check_same_data(folder: RunFolder, data: Dataset) -> None:
     """Refuse to continue a run on other data: texts without a checksum may have changed since it began."""
     (kept, of_kept), (arrays, meta) = folder.read_tensors(STATISTICS), data.statistics()
-    if meta != of_kept or not all(np.array_equal(kept[name], each) for name, each in arrays.items()):
+    if meta != of_kept or not all(np.array_equal(kept[name], array) for name, array in arrays.items()):
         problem = "was begun on other data: its texts, or what draws them, have changed since"
         remedy = "restore them, or train into another folder"
         raise InputError("out", str(folder.path), problem, remedy)
@@ -257,7 +257,7 @@ def newest_checkpoints(
     if any(kept) and not steps:
         groups = [folder.has_provenance and folder.read_provenance()["trained_with"] for folder in folders]
         if not groups[0] or any(group != groups[0] for group in groups):
-            newest = {folder.path.name: own[:1] for folder, own in zip(folders, kept, strict=True)}
+            newest = {folder.path.name: of_run[:1] for folder, of_run in zip(folders, kept, strict=True)}
             problem = "these runs have no checkpoint in common, and their progress would be lost"
             raise InputError("resume", newest, problem, "continue runs at different steps separately")
     for step in sorted(steps, reverse=True):
@@ -267,9 +267,9 @@ def newest_checkpoints(
                 check(*(checkpoint := folder.read_checkpoint(step)))
                 whole.append(checkpoint)
             except DamagedError as error:
-                told = "%s: %s; set aside as %s, training continues from the checkpoint before it, if any."
+                message = "%s: %s; set aside as %s, training continues from the checkpoint before it, if any."
                 where = folder.path / checkpoint_name(step)
-                _LOG.warning(f"anchorflow: {told}", where, error, folder.set_aside(step).name)
+                _LOG.warning(f"anchorflow: {message}", where, error, folder.set_aside(step).name)
         if len(whole) == len(folders):
             return whole
     return None

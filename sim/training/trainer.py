@@ -136,11 +136,11 @@ class Trainer:
                 self.note_failure(m, self.optimizer.step, loss, norm)
         rates, largest = self.rates(self.optimizer.step), self.training.clip_norm
         number = torch.tensor(float(self.optimizer.step + 1))
-        for m, own in enumerate(by_member(gradients)):
+        for m, of_member in enumerate(by_member(gradients)):
             if m not in self.failures:
                 divisor = clip_divisor(norms[m], largest)
-                clip = torch.tensor(divisor, dtype=own[0].dtype) if divisor > 1 else None
-                self.optimizer.update(m, own, Step(rates[m], number, clip, None))
+                clip = torch.tensor(divisor, dtype=of_member[0].dtype) if divisor > 1 else None
+                self.optimizer.update(m, of_member, Step(rates[m], number, clip, None))
         self.optimizer.step += 1
         self.note_rates(rates)
 
@@ -166,7 +166,7 @@ class Trainer:
 
     def begin_epoch(self) -> None:
         """Draw the epoch's order, and its noise if that is fresh; first remember the generators' states."""
-        self._epoch_states = {name: [g.get_state() for g in own] for name, own in self.generators.items()}
+        self._epoch_states = {name: [g.get_state() for g in each] for name, each in self.generators.items()}
         orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
         if self.members[0].data.fresh_noise:
             noise = self.generators["noise"]
@@ -179,20 +179,20 @@ class Trainer:
     @torch.no_grad()
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
-        model, found = model_of(self.model), []
+        model, every_score = model_of(self.model), []
         chunk = max(_CHUNK[self.device.type] // model.rows(self.task.length), 1)
         for m, (data, parts) in enumerate(zip(self.datasets, self.evaluated, strict=True)):
-            own = {name: p[m : m + 1] for name, p in self.parameters.items()}
+            parameters = {name: p[m : m + 1] for name, p in self.parameters.items()}
             scores = {}
             for name, rows in parts.items():
-                each = []
+                of_chunks = []
                 for some in torch.split(rows, chunk):
                     tokens, labels = (part[some][None].to(self.device) for part in (data.tokens, data.labels))
-                    each.append(model.scores(own, tokens, labels))
-                loss, correct, n = (sum(values) for values in zip(*each, strict=True))
+                    of_chunks.append(model.scores(parameters, tokens, labels))
+                loss, correct, n = (sum(values) for values in zip(*of_chunks, strict=True))
                 scores[name] = {"loss": loss / n, "accuracy": correct / n}
-            found.append(scores)
-        return found
+            every_score.append(scores)
+        return every_score
 
     def arrays(self, member: int, names: Sequence[str] | None = None) -> Arrays:
         """Return one member's tensors, or some of them, as NumPy arrays."""
@@ -201,12 +201,14 @@ class Trainer:
 
     def _tensors(self, member: int) -> Parameters:
         """Return views of one member's weights and moments, by their names in checkpoints."""
-        parts = {"": self.parameters} | {f"{kind}/": own for kind, own in self.optimizer.state.items()}
-        return {f"{part}{name}": each[member] for part, own in parts.items() for name, each in own.items()}
+        views = {name: weight[member] for name, weight in self.parameters.items()}
+        for kind, moments in self.optimizer.state.items():
+            views |= {f"{kind}/{name}": moment[member] for name, moment in moments.items()}
+        return views
 
     def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
         """Return all that one member, after ``seconds``, needs to continue as if it had never stopped."""
-        arrays = {name: each.cpu().numpy().copy() for name, each in self._tensors(member).items()}
+        arrays = {name: tensor.cpu().numpy().copy() for name, tensor in self._tensors(member).items()}
         arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
         state = CheckpointState(
             epoch=self.epoch,
@@ -220,7 +222,7 @@ class Trainer:
 
     def check_fit(self, arrays: Arrays, state: CheckpointState) -> None:
         """Raise DamagedError for a checkpoint that no trainer of these members has written."""
-        check_arrays(arrays, {name: tuple(each.shape) for name, each in self._tensors(0).items()})
+        check_arrays(arrays, {name: tuple(tensor.shape) for name, tensor in self._tensors(0).items()})
         n = self.steps_per_epoch
         if state.position >= n or state.step != state.epoch * n + state.position:
             raise DamagedError(
@@ -235,13 +237,13 @@ class Trainer:
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
         """Continue every member from its checkpoint; all have to be at the same step."""
-        for member, (arrays, own) in enumerate(checkpoints):
+        for member, (arrays, state) in enumerate(checkpoints):
             for name, tensor in self._tensors(member).items():
                 tensor.copy_(torch.from_numpy(arrays[name]))
             for name, generators in self.generators.items():
                 generators[member].set_state(torch.from_numpy(arrays[name]))
-            self.sum_learning_rate[member] = own.sum_learning_rate
-        self.failures = {m: own.failure for m, (_, own) in enumerate(checkpoints) if own.failure}
+            self.sum_learning_rate[member] = state.sum_learning_rate
+        self.failures = {m: state.failure for m, (_, state) in enumerate(checkpoints) if state.failure}
         state = checkpoints[0][1]
         self.epoch, self.position, self.optimizer.step = state.epoch, state.position, state.step
         self.begin_epoch()

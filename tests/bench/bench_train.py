@@ -23,7 +23,7 @@ from sim import MemberConfig, RunConfig, Trainer
 from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.config.run import Kernels
 from sim.fast.matmul import Route, keep_freed_memory, matmul_route
-from sim.training.execution import default_workers
+from sim.training.execution import process_count
 from sim.training.kernels import KernelReport, choose_kernels, member_route
 from tests.bench.reference import PlainLoop
 
@@ -37,7 +37,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 def bench_train(rounds: int = 5) -> dict[str, Any]:
     """Return for every model the rates in steps per second, medians with their range, and the ratios."""
-    workers = default_workers()
+    workers = process_count()
     found: dict[str, Any] = {"processes": workers, "threads_per_process": 1, "rounds": rounds}
     for name in MODELS:
         # Pools of their own: the plain loop shall have neither the engine's memory nor its settings.

@@ -234,13 +234,18 @@ def test_differences_are_named_with_both_values_those_of_the_task_last() -> None
     assert "not set" in differences(_member(model={"kind": "one-layer"}), _member())
 
 
-def test_a_kind_of_model_has_a_name_by_default() -> None:
+def test_a_kind_of_model_has_a_name_of_its_own_by_default() -> None:
     class Nameless(EmbMLPConfig):
         kind: Literal["nameless"]  # type: ignore[assignment]
+
+    class Other(EmbMLPConfig):
+        """Another with the same name."""
 
     before = dict(KINDS.complete())
     with pytest.raises(InputError, match=r"^kind = .*needs a default"):
         register_model(Nameless, EmbMLP)
+    with pytest.raises(InputError, match="EmbMLPConfig has that name"):
+        register_model(Other, EmbMLP)
     assert before == KINDS.complete()
 
 

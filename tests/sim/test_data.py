@@ -1,7 +1,6 @@
 """The data of a run, and what is changed to learn what causes what: labels shuffled, an embedding put in."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theory
-from sim import RunConfig, Trainer, build, build_dataset, train
+from sim import RunConfig, Trainer, build, build_dataset
 from sim.data.dataset import draw_population, shuffled_within_combinations
 from tests.sim.conftest import small, small_member
 from theory import InputError, Task, label_distribution, token_ratio
@@ -60,16 +59,6 @@ def test_named_held_out_sets_are_data_sets_with_accuracies_of_their_own() -> Non
                 0
             ]
         )  # type: ignore[arg-type]
-
-
-def test_each_named_set_has_an_accuracy_in_the_table_of_a_run(tmp_path: Path) -> None:
-    held_out = {"keys": "key == 21", "pairs": {"fraction": 0.2, "of": "pairs"}}
-    rule = theory.Mapping([1, 2, 3], theory.Sum(), "rule", held_out)
-    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
-    training = {"epochs": 2, "batch_size": 12, "snapshot_epochs": []}
-    config = RunConfig(task=task, model={"d_m": 4, "d_f": 4}, training=training)  # type: ignore[arg-type]
-    (run, *_) = train(config, tmp_path)
-    assert {"keys", "pairs", "rsn_test", "rsn_train"} == {row["data_set"] for row in run.to_records()}
 
 
 def test_a_drawn_sample_has_equal_numbers_and_uniform_places() -> None:

@@ -173,20 +173,6 @@ def test_any_damage_to_a_file_is_noticed(name: str, folder: Path, made: Path) ->
         _read_all(folder)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("config.json", b"x", r"config\.json': not valid JSON: expected value"),
-        ("config.json", b"3", "format version None"),
-        ("metrics.jsonl", b"x", r"metrics\.jsonl': invalid JSON: expected value"),
-    ],
-)
-def test_bad_json_is_refused_with_any_checksum(name: str, content: bytes, words: str, folder: Path) -> None:
-    Manifest(folder).write(name, content)
-    with pytest.raises(InputError, match=words):
-        Run.open(folder)
-
-
 def test_a_damaged_checkpoint_is_named_set_aside_and_passed_over(
     folder: Path, made: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

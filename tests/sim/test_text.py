@@ -229,13 +229,6 @@ def test_tokens_trimmed_and_cut_are_the_words(texts: list[list[str]], n: int) ->
     assert [len(document) for document in corpus] == [len(piece) for piece in pieces]
 
 
-@pytest.mark.parametrize("method", ["most_frequent", "trimmed", "cut"])
-@pytest.mark.parametrize("number", [0, -1, 1.5, True])
-def test_a_number_of_tokens_is_a_whole_number_from_one_on(method: str, number: Any) -> None:
-    with pytest.raises(InputError, match=rf"^(n|length) = {number}: "):
-        getattr(build_corpus(["a b", "c"]), method)(number)
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "unknown"), [({"a": 0, "b": 10**9}, "a"), ({"a": 0, "b": 1}, "none"), ({}, "none")]
 )
