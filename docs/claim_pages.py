@@ -98,9 +98,9 @@ def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
     for own in by_statement(claims).values():
         for claim in own if joint_verdict(own) == "partly" else []:
             found += [
-                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.state]
+                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.corrected]
                 for o in claim.endpoints()
-                if o.state != "holds"
+                if o.corrected != "holds"
             ]
     return found
 
@@ -166,7 +166,7 @@ def cell(outcome: Outcome | None) -> str:
     """Return a condition's state and number at one setting."""
     if outcome is None or outcome.missing:
         return "–"
-    state = f"**{outcome.state}** " * (outcome.role == "endpoint")
+    state = f"**{outcome.corrected}** " * (outcome.role == "endpoint")
     estimate, _, interval = outcome.found(brief=True).partition(" [")
     kept_together = f"{estimate} [{interval}".replace(", ", ",\N{NO-BREAK SPACE}") if interval else estimate
     return f"{state}{kept_together}, n\N{NO-BREAK SPACE}{outcome.estimate.n}"

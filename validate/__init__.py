@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from validate.judge.claim import Claim as Claim
     from validate.judge.claim import Endpoint as Endpoint
     from validate.judge.claim import Other as Other
+    from validate.judge.claim import above as above
+    from validate.judge.claim import at_least as at_least
+    from validate.judge.claim import at_most as at_most
+    from validate.judge.claim import below as below
+    from validate.judge.claim import within as within
     from validate.judge.claims import ledger as ledger
     from validate.judge.claims import register_claim as register_claim
     from validate.judge.evidence import Evidence as Evidence
@@ -37,14 +42,9 @@ if TYPE_CHECKING:
     from validate.judge.result import Finding as Finding
     from validate.judge.result import Findings as Findings
     from validate.judge.result import Outcome as Outcome
-    from validate.judge.runs import Runs as Runs
+    from validate.judge.settings import Runs as Runs
     from validate.judge.stats import Estimate as Estimate
     from validate.judge.stats import over_seeds as over_seeds
-    from validate.judge.threshold import above as above
-    from validate.judge.threshold import at_least as at_least
-    from validate.judge.threshold import at_most as at_most
-    from validate.judge.threshold import below as below
-    from validate.judge.threshold import within as within
     from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path

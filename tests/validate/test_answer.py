@@ -53,11 +53,11 @@ def test_every_cell_of_a_condition_is_under_its_name(small, large):
     for o, row in zip(tested, answer.rows(), strict=True):
         assert dict(zip(CONDITIONS_HEADER, row, strict=True)) == {
             "state": o.state,
-            "condition": o.measure,
+            "measure": o.measure,
             "mean [95 %]": o.estimate.brief,
-            "needs": o.asked,
+            "threshold": o.asked,
             "adjusted p": "< 0.001" if o.adjusted_p < 0.001 else f"{o.adjusted_p:.2g}",
-            "reason": o.reason,
+            "why": o.reason,
         }
 
 

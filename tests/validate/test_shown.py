@@ -16,7 +16,9 @@ from tests.validate.conftest import Page, lines_of
 from theory import EmbMLPParameters, SampledValue, Task
 from theory.edge.display import Shown
 from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
-from validate.judge.verdict import Measured, finding_of
+from validate.judge.condition import conditions_of
+from validate.judge.measured import Measured
+from validate.judge.verdict import finding_of
 from validate.prediction import TOKEN_HEADER
 from validate.studies.keeping import MemberState
 from validate.studies.study import members_of
@@ -76,7 +78,7 @@ def claim(name):
 
 def finding(name):
     own = claim(name)
-    first, second = own.conditions
+    first, second = conditions_of(own)
     measured = Measured(first, (0.45, 0.5, 0.55), ((0.45, 0.5, 0.55),))
     return finding_of(own, [measured, Measured(second, missing="no runs")])
 
@@ -117,16 +119,17 @@ def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind):
 
 
 MEMBER = {"run": "x/emb-mlp/gamma0.3_seed0", "state": "complete", "kept": "yes", "seconds": "12"}
-ASKED = {"role": "endpoint", "setting": "", "measure": "share of x", "threshold": "> 0.25"}
+ASKED = {"measure": "share of x", "threshold": "> 0.25"}
+JUDGED = {"state": "holds", "role": "endpoint", "setting": ""} | ASKED
 PAIRS: dict[str, dict[str, str]] = {
     "Trajectory": {"time": "0", "‖W_emb‖": f"{np.linalg.norm(START.W_emb):.4g}", "loss x": "2"},
     "LearningCurves": {"data set": "x", "half learned after steps": "6"}
     | {"accuracy at the end": "0.750", "loss": "0.250"},
     "CountPopulation": {"data set": "x", "counts that occur": "4"},
-    "Endpoint": {"measure": "share of x", "threshold": "> 0.25", "reason": ""},
-    "Claim": ASKED | {"runs": "computed"},
-    "Outcome": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
-    "Finding": {"state": "holds"} | ASKED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
+    "Endpoint": ASKED | {"reason": ""},
+    "Claim": {"role": "endpoint"} | ASKED | {"reason": ""},
+    "Outcome": JUDGED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
+    "Finding": JUDGED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
     "Study": {"variant": "–", "model": "emb-mlp", "γ": "0.3, 0.5, 0.8", "seeds": "0, 1, 2", "epochs": "1000"},
     "MemberState": MEMBER | {"made by": "0123456789 with changes"},
     "Population": {"mapping": "0", "sequences": "2", "held out": "0"},

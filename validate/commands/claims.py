@@ -47,6 +47,7 @@ class Options(EngineOptions):
 def run(options: Options) -> int:
     """Judge, after training what is missing if asked to."""
     from validate.judge.claims.rows import rows_claims
+    from validate.judge.condition import conditions_of
     from validate.judge.evidence import Evidence, studies_in
     from validate.observe import KEPT
 
@@ -65,7 +66,7 @@ def run(options: Options) -> int:
 
     def makeable(claim: validate.Claim) -> list[str]:
         """Return the studies that would have more runs for a claim if all that they define were trained."""
-        return [name for c in claim.conditions for needs in c.needs for name in evidence.makeable(needs)]
+        return [name for c in conditions_of(claim) for needs in c.needs for name in evidence.makeable(needs)]
 
     if options.run:
         lacking = dict.fromkeys(study for claim in claims for study in makeable(claim))
@@ -117,6 +118,6 @@ def _print_all(claims: Sequence[validate.Finding], verbose: bool) -> None:
     columns = ["state", "role", "measure", "threshold", "mean [95 %]", "n", "runs", "why"]
     for claim in claims if verbose else []:
         title = f"{claim.number}. {claim.statement} ({claim.section}): {presentation.summary(claim)}"
-        rows = presentation.condition_rows(claim)
+        rows = claim.rows(columns)
         print_table(title, columns, rows, notes=presentation.explanations(columns, rows))
     print_text(presentation.closing_lines(claims))

@@ -101,9 +101,10 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
         print_table(title, header, report.early_table(setting.label))
     tested = [f for f in report.findings if f.is_measured]
     if tested and verbose:
-        rows = [[str(f.number), f.name, f.verdict, states_text(f), *f.primary.measured()] for f in tested]
-        header = ["", "claim", "verdict", "endpoints", "primary endpoint", "threshold", "mean [95 %]", "n"]
-        print_table("the paper's claims by these runs alone", header, rows)
+        primary = ["measure", "threshold", "mean [95 %]", "n"]
+        rows = [[str(f.number), f.name, f.verdict, states_text(f), *f.primary.cells(primary)] for f in tested]
+        header = ["", "claim", "verdict", "endpoints", *primary]
+        print_table("the paper's claims by these runs alone: primary endpoints", header, rows)
         tell(f"{len(report.findings) - len(rows)} of the paper's claims need other runs than these")
     elif verbose:
         tell(why_none_is_tested(report.nearest))

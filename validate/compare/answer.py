@@ -22,9 +22,8 @@ from validate.judge.measures.agreement import CONSTANT
 from validate.judge.measures.geometry import moved
 from validate.judge.measures.learning import above_guessing
 from validate.judge.measures.prediction import correlation
-from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, Verdict
-from validate.judge.runs import Runs
-from validate.judge.settings import LARGE, LEVEL, SMALL
+from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, State, Verdict
+from validate.judge.settings import LARGE, SMALL, Runs
 from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.judge.verdict import judge_claim
 from validate.observe import Source
@@ -43,7 +42,7 @@ MOVED = 0.1
 """How far the cosines must have moved before they are judged: a tenth of the distance from 0 to 1."""
 Lack = Literal["nothing", "longer runs", "more seeds", "what no run can give"]
 """What could change a verdict."""
-CONDITIONS_HEADER = ("state", "condition", "mean [95 %]", "needs", "adjusted p", "reason")
+CONDITIONS_HEADER = ("state", "measure", "mean [95 %]", "threshold", "adjusted p", "why")
 
 
 class Judged(Result):
@@ -149,7 +148,7 @@ class Answer(Result):
         return f"Answer({self.verdict}: {self.why})"
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), OUTCOME_HEADER, [outcome.row() for outcome in self.conditions])
+        return html_table(repr(self), OUTCOME_HEADER, [o.cells(OUTCOME_HEADER) for o in self.conditions])
 
     def judged(self) -> list[Setting]:
         """Return the settings that the verdict is based on, as far as there are any."""
@@ -169,20 +168,7 @@ class Answer(Result):
 
     def rows(self) -> list[list[str]]:
         """Return a line of ``CONDITIONS_HEADER`` for each endpoint."""
-        return [
-            [
-                o.state
-                if self.verdict == "holds"
-                else corrected_state(o),  # Where all hold, none is corrected.
-                o.measure,
-                o.estimate.brief,
-                o.asked,
-                "< 0.001" if (p := o.adjusted_p or 0.0) < 0.001 else f"{p:.2g}",
-                o.reason,
-            ]
-            for o in self.conditions
-            if o.role == "endpoint"
-        ]
+        return [o.cells(CONDITIONS_HEADER, brief=True) for o in self.conditions if o.role == "endpoint"]
 
 
 @checked
@@ -296,25 +282,19 @@ def _judge(task: Task, small: Setting | None, control: Setting | None, finding: 
     verdict = finding.verdict
     if verdict == "holds":
         return Decided(verdict, "order and size, against large initial weights too")
-    states = [corrected_state(o) for o in finding.endpoints()]
-    words = {
+    words: dict[State, tuple[str, str]] = {
         "holds": ("holds", "hold"),
         "fails": ("fails", "fail"),
         "undecided": ("is undecided", "are undecided"),
     }
-    told = [f"{n} {word[n > 1]}" for state, word in words.items() if (n := states.count(state))]
-    text = f"of {len(states)} conditions {', '.join(told)}"
+    states = Counter(o.corrected if o.corrected in words else "undecided" for o in finding.endpoints())
+    told = [f"{n} {word[n > 1]}" for state, word in words.items() if (n := states[state])]
+    text = f"of {states.total()} conditions {', '.join(told)}"
     if control is None:
         return Decided(verdict, f"{text}; runs with large initial weights are missing")
     if "undecided" in states:
         return Decided(verdict, f"{text}; train more seeds", "more seeds")
     return Decided(verdict, text)
-
-
-def corrected_state(outcome: Outcome) -> str:
-    """Return an endpoint's state after correction for their number."""
-    decided = outcome.state in ("holds", "fails") and (outcome.adjusted_p or 0.0) < LEVEL
-    return outcome.state if decided else "undecided"
 
 
 def _unfit(setting: Setting) -> str:

@@ -76,10 +76,10 @@ class LanguageComparison:
         of_the_end = Table("losses at the end (nats)", ["γ", "corpus", *_LOSSES], losses, notes=of_losses)
         if not self.learned:
             return [of_the_end]
-        header = ["state", "γ", "condition", "mean [95 %]", "needs", "seeds"]
+        header = ["state", "γ", "measure", "mean [95 %]", "threshold", "seeds"]
         claims = []
         for finding in self.findings:
-            rows = [o.cells() for o in finding.conditions]
+            rows = finding.rows(header, brief=True)
             notes = [_UNDEFINED] * any(row[0] == "undefined" for row in rows)
             claims.append(Table(f"{finding.name}: {finding.verdict}", header, rows, ["seeds"], notes))
         cosines = [_cells(line, lambda estimate: estimate.brief) for line in self.cosines()]

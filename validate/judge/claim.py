@@ -6,30 +6,77 @@ The files in ``claims`` hold the paper's claims; one of your own is the same lin
 
 from __future__ import annotations
 
-import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import Any, Literal
 
 from theory import InputError
 from theory.edge.display import Shown
-from validate.judge.runs import ALL_VARIANTS, Needs, Runs, Sample
-from validate.judge.settings import Setup, Steps
+from validate.judge.settings import Runs, Setup, Steps
 from validate.judge.stats import ANY
-from validate.judge.threshold import Threshold
-from validate.observe import Observations
-from validate.observe.bounds import Value
-from validate.observe.times import has_learned
 
 Measure = Callable[..., Any]
 """From what the name of its first parameter says, one of ``KINDS``, to a value."""
 KINDS = ("run", "seed", "runs", "draw")
 """Of a run, of a seed's runs by cell, of the runs of all seeds at once (one value each), or of the number of
 a random draw; a measure without a parameter is one number. ``partial`` gives further arguments."""
-Role = Literal["endpoint", "shown"]
-_HEADER = ("role", "setting", "measure", "threshold", "runs")
+OfRuns = Runs | Mapping[Setup, Runs]
+"""For all settings of a claim, or for some of them by setting; the others have their own."""
+Relation = Literal[">=", "<=", ">", "<", "within"]
+_MET = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+# --- thresholds --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """When an endpoint holds. An effect within ``margin`` of the threshold is too small to matter."""
+
+    relation: Relation
+    value: float
+    margin: float | None = None
+
+    def __str__(self) -> str:
+        if self.relation == "within":
+            return f"within {self.margin or 0:g} of {self.value:g}"
+        return f"{self.relation} {self.value:g}"
+
+    def met(self, value: float) -> bool:
+        """Return whether a value meets it; an undefined one does not."""
+        if self.relation == "within":
+            return abs(value - self.value) <= (self.margin or 0.0)
+        return bool(_MET[self.relation](value, self.value))
+
+
+def above(value: float, margin: float | None = None) -> Threshold:
+    """Ask for an effect above a value; one within ``margin`` of it is no relevant effect."""
+    return Threshold(">", value, margin)
+
+
+def below(value: float, margin: float | None = None) -> Threshold:
+    """Ask for an effect below a value; one within ``margin`` of it is no relevant effect."""
+    return Threshold("<", value, margin)
+
+
+def at_least(value: float, margin: float | None = None) -> Threshold:
+    """Ask for a size; a mean within ``margin`` of it is at the threshold."""
+    return Threshold(">=", value, margin)
+
+
+def at_most(value: float, margin: float | None = None) -> Threshold:
+    """Ask for a size not exceeded; a mean within ``margin`` of it is at the threshold."""
+    return Threshold("<=", value, margin)
+
+
+def within(margin: float, of: float = 0.0) -> Threshold:
+    """Ask for equivalence: a mean at most ``margin`` from a value, by two one-sided tests."""
+    return Threshold("within", of, margin)
+
+
+# --- endpoints and claims ----------------------------------------------------------------------------
 
 
 def kind_of(measure: Measure) -> str:
@@ -40,46 +87,6 @@ def kind_of(measure: Measure) -> str:
         name = getattr(measure, "__name__", repr(measure))
         raise InputError("measure", name, f"of {kind!r}", f"name its first parameter {', '.join(KINDS)}")
     return kind
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a contrast, or the whole of an endpoint, at a setting; a computed one ``needs`` no runs."""
-
-    what: str
-    measure: Measure
-    needs: Needs | None = None
-    learned: bool = False
-    draws: int = 3
-
-    def values(self, sample: Sample) -> dict[int, Value]:
-        """Return one value a seed, by seed; NaN where it is undefined."""
-        of = kind_of(self.measure)
-        if of == "":
-            return {0: self.measure()}
-        if of == "draw":
-            return {draw: self.measure(draw) for draw in range(self.draws)}
-        cells = {cell: {run.config.seed: run for run in runs} for cell, runs in sample.items()}
-        shared = sorted(set.intersection(*map(set, cells.values())))
-        if of == "runs":
-            values = self.measure([[runs[n] for runs in cells.values()] for n in shared])
-            return dict(zip(shared, values, strict=True))
-        if of == "run":
-            (runs,) = cells.values()
-            return {n: self._of_run(runs[n]) for n in shared}
-        return {n: self.measure({cell: runs[n] for cell, runs in cells.items()}) for n in shared}
-
-    def _of_run(self, run: Observations) -> Value:
-        undefined = self.learned and not has_learned(run)
-        value: Value = math.nan if undefined else self.measure(run)
-        return value
-
-
-OfRuns = Runs | Mapping[Setup, Runs]
-"""For all settings of a claim, or for some of them by setting; the others have their own."""
-
-
-# --- endpoints and claims -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -192,135 +199,12 @@ class Claim(Shown):
     opposing: bool = False
     appendix: bool = False
 
-    @cached_property
-    def conditions(self) -> tuple[Condition, ...]:
-        """Its endpoints, then what is shown, at each of its settings."""
-        roles: tuple[tuple[Role, Sequence[Endpoint]], ...] = (
-            ("endpoint", self.endpoints),
-            ("shown", self.shown),
-        )
-        return tuple(
-            Condition(self, endpoint, role, setup)
-            for setup in self.settings
-            for role, endpoints in roles
-            for endpoint in endpoints
-            if endpoint.settings is None or setup in endpoint.settings
-        )
-
     @property
     def title(self) -> str:
         """Its number, where it has one, and its name."""
         return f"{self.number}. {self.name}" if self.number else self.name
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        return f"{self.title}: {self.statement}", _HEADER, [c.row() for c in self.conditions]
-
-
-@dataclass(frozen=True, eq=False)
-class Condition:
-    """An endpoint of a claim at one setting, with the runs that it needs there."""
-
-    claim: Claim
-    endpoint: Endpoint
-    role: Role
-    setup: Setup
-
-    @property
-    def setting(self) -> str:
-        """The label of the setting."""
-        return self.setup.label
-
-    @property
-    def reason(self) -> str:
-        """Why its threshold is where it is."""
-        return self.endpoint.reason or self.claim.reason
-
-    @cached_property
-    def sides(self) -> tuple[Side, ...]:
-        """One, or two of which the second is subtracted from the first within each seed."""
-        e = self.endpoint
-        first = self._side(e.what, e.measure, e.at, e.runs)
-        if e.minus is None:
-            return (first,)
-        other = e.minus if isinstance(e.minus, Other) else Other(at=e.minus)
-        at = e.at if other.at is None else other.at
-        return first, self._side(other.what or e.what, other.measure or e.measure, at, other.runs or e.runs)
-
-    def _side(self, what: str, measure: Measure, at: float | tuple[float, ...], runs: OfRuns | None) -> Side:
-        of = kind_of(measure)
-        if of in ("", "draw"):
-            return Side(what, measure, draws=self.endpoint.draws)
-        own = self._runs(runs)
-        study = own.study or self.setup.study
-        if not study:
-            problem = "needs runs, but neither a study nor a setting is given"
-            raise InputError("endpoint", what, problem, 'add settings=(MLP,) or runs=Runs("emb-mlp")')
-        rates = at if isinstance(at, tuple) else (at,)
-        every = ALL_VARIANTS in own.variants
-        least = 3 if of == "seed" and not rates and not every else 1
-        needs = Needs(study, rates, () if every else own.variants, least)
-        learned = self.claim.learned if self.endpoint.learned is None else self.endpoint.learned
-        return Side(what, measure, needs, of == "run" and learned)
-
-    def _runs(self, runs: OfRuns | None) -> Runs:
-        for given in (runs, self.claim.runs):
-            if isinstance(given, Mapping):
-                given = given.get(self.setup)
-            if given is not None:
-                return given
-        return Runs()
-
-    @property
-    def needs(self) -> tuple[Needs, ...]:
-        """The runs of both sides; empty for what is computed."""
-        return tuple(dict.fromkeys(side.needs for side in self.sides if side.needs is not None))
-
-    @property
-    def runs(self) -> str:
-        """The runs in words."""
-        return "; ".join(map(str, self.needs)) or "computed"
-
-    @property
-    def contrast(self) -> str:
-        """γ of its runs, or the two γ that it contrasts: "0.8 − 0.3"."""
-        rates = [", ".join(f"{rate:g}" for rate in s.needs.init_rates) for s in self.sides if s.needs]
-        return " − ".join(dict.fromkeys(rates)) or "all"
-
-    @property
-    def step(self) -> float:
-        """How far apart neighbouring values are in these runs; 0 for a measure without steps."""
-        needs = self.sides[0].needs
-        return self.endpoint.step.step(needs.study if needs else "") if self.endpoint.step else 0.0
-
-    @property
-    def scale(self) -> tuple[float, float]:
-        """The values that it can take."""
-        least, most = self.endpoint.scale
-        return (least, most) if len(self.sides) == 1 else (least - most, most - least)
-
-    @property
-    def threshold(self) -> Threshold | None:
-        """The threshold; None where nothing is judged."""
-        return self.endpoint.holds if self.role == "endpoint" else None
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """What its variance is pooled by: measure, arguments, γ and runs of each side, never its words."""
-        e = self.endpoint
-        runs = e.runs or self.claim.runs
-        told = runs if isinstance(runs, Runs) else tuple(runs.items()) if runs else None
-        second = e.minus.runs if isinstance(e.minus, Other) else None
-        sides = ((_key(side.measure), side.needs and side.needs.init_rates) for side in self.sides)
-        return (*sides, told, second if isinstance(second, Runs) else None, e.counted_from)
-
-    def row(self) -> list[str]:
-        """Return its line in a table of conditions."""
-        return [self.role, self.setting, self.endpoint.what, str(self.threshold or ""), self.runs]
-
-
-def _key(value: Any) -> Any:
-    """Return a measure with its arguments, or an argument, so that equal ones are equal."""
-    if isinstance(value, partial):
-        named = sorted(value.keywords.items())
-        return _key(value.func), *map(_key, value.args), *((name, _key(own)) for name, own in named)
-    return tuple(value) if isinstance(value, list) else value
+        judged = [("endpoint", e) for e in self.endpoints] + [("shown", e) for e in self.shown]
+        rows = [[role, e.what, str(e.holds or ""), e.reason or self.reason] for role, e in judged]
+        return f"{self.title}: {self.statement}", ("role", "measure", "threshold", "reason"), rows

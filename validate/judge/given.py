@@ -16,14 +16,15 @@ from functools import cache
 from theory import InputError
 from theory.edge.checked import checked
 from validate.judge.claim import Claim
-from validate.judge.claims.demo import DEMO
+from validate.judge.claims.own_task import DEMO
 from validate.judge.claims.text import corpora
+from validate.judge.condition import conditions_of
 from validate.judge.evidence import Evidence
+from validate.judge.measured import Find, Measured
 from validate.judge.measures.language import two_corpora
 from validate.judge.result import Finding
-from validate.judge.runs import MissingRunsError, Needs, Runs, Sample
-from validate.judge.settings import Setup
-from validate.judge.verdict import Find, Measured, finding_of, judge_claim
+from validate.judge.settings import MissingRunsError, Needs, Runs, Sample, Setup
+from validate.judge.verdict import finding_of, judge_claim
 from validate.observe import Observations
 from validate.observe.groups import Setting
 from validate.studies.study import AMOUNTS, differing_keys, keys_of
@@ -104,7 +105,7 @@ class GivenRuns(Evidence):
 
     def _needed(self, claims: Iterable[Claim]) -> list[tuple[str, str]]:
         """Return the studies, or their variants, that some claims are about."""
-        needs = [n for claim in claims for c in claim.conditions for n in c.needs]
+        needs = [n for claim in claims for c in conditions_of(claim) for n in c.needs]
         pairs = ((n.study, v) for n in needs for v in n.variants or self.variants_of(n.study))
         return list(dict.fromkeys(pairs))
 
@@ -124,7 +125,7 @@ class GivenRuns(Evidence):
         return [self._judge(claim) for claim in claims]
 
     def _judge(self, claim: Claim) -> Finding:
-        studies = dict.fromkeys(needs.study for c in claim.conditions for needs in c.needs)
+        studies = dict.fromkeys(needs.study for c in conditions_of(claim) for needs in c.needs)
         try:
             lacking = [s for s in studies if not any(self.match(s, v) for v in self.variants_of(s) or ("",))]
             if len(lacking) < len(studies):
@@ -134,7 +135,7 @@ class GivenRuns(Evidence):
         except (InputError, MissingRunsError) as error:
             # No such study; or a measure that these runs do not allow, such as one at a missing snapshot.
             why = str(error)
-        return finding_of(claim, [Measured(c, missing=why) for c in claim.conditions])
+        return finding_of(claim, [Measured(c, missing=why) for c in conditions_of(claim)])
 
 
 # --- by γ alone -----------------------------------------------------------------------------------------

@@ -76,8 +76,8 @@ def deciding(own: Sequence[Finding]) -> list[Outcome]:
     is not shown to hold.
     """
     outcomes = [o for claim in own for o in claim.endpoints()]
-    lacking = sorted((o for o in outcomes if o.state != "holds"), key=lambda o: o.state != "fails")
-    held = [o for o in outcomes if o.state == "holds"]
+    lacking = sorted((o for o in outcomes if o.corrected != "holds"), key=lambda o: o.corrected != "fails")
+    held = [o for o in outcomes if o.corrected == "holds"]
     if joint_verdict(own) == "partly":
         return held[:1] + lacking[:1]
     return lacking[:1] or outcomes[:1]
@@ -165,19 +165,9 @@ def summary(claim: Finding) -> str:
     return ", ".join(f"{verdict} ({', '.join(settings)})" for verdict, settings in told if settings)
 
 
-def condition_rows(claim: Finding) -> list[list[str]]:
-    """Return a line for every condition of a claim: what it is and how it was decided."""
-    rows = []
-    for o in claim.conditions:
-        state = ": ".join(filter(None, (o.state, o.reading)))
-        why = o.missing or "; ".join(filter(None, (o.reason, o.absent)))
-        rows.append([state, o.role, *o.measured(), o.runs, why])
-    return rows
-
-
 def states_text(claim: Finding) -> str:
     """Return how many endpoints of a claim are in each state at the setting of its verdict."""
-    return ", ".join(f"{n} {state}" for state, n in Counter(o.state for o in claim.endpoints()).items())
+    return ", ".join(f"{n} {state}" for state, n in Counter(o.corrected for o in claim.endpoints()).items())
 
 
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -7,15 +7,15 @@ The models are the JSON documents: ``model_dump(mode="json", by_alias=True)`` wr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from theory.edge.display import Shown
+from validate.judge.claim import Relation, Threshold
 from validate.judge.settings import LEVEL
 from validate.judge.stats import Estimate
-from validate.judge.threshold import Relation, Threshold
 from validate.observe.bounds import Bound, Value
 from validate.plain import Result
 
@@ -64,12 +64,14 @@ class Outcome(Shown, Result):
         The label of the setting, a column of the table of claims.
     init_rates, runs, studies
         γ of the runs, or the two that are contrasted; the runs in words; their studies.
-    state : str
-        The state by itself.
+    state, corrected : str
+        The state by itself, and after correction for the claim's endpoints at the setting (Holm).
     reading : str
         How an equivalence test reads it.
     estimate : Estimate
         Mean over seeds that have a value, with the interval at its level.
+    adjusted : Estimate or None
+        The same at the level to which the correction comes, where it leaves the endpoint undecided.
     side : str
         ≥, ≤ or ≈ where the mean is a bound.
     met : int or None
@@ -98,8 +100,10 @@ class Outcome(Shown, Result):
     runs: str
     studies: tuple[str, ...]
     state: State
+    corrected: State
     reading: Reading
     estimate: Estimate
+    adjusted: Estimate | None = None
     side: str
     met: int | None
     level: float | None
@@ -119,41 +123,49 @@ class Outcome(Shown, Result):
         return str(Threshold(self.relation, self.threshold, self.margin))
 
     def found(self, brief: bool = False) -> str:
-        """Return the mean with its interval, or how many seeds meet the threshold if there is none."""
-        estimate = self.estimate
+        """Return the mean with its interval, or how many seeds meet the threshold if there is none.
+
+        The interval is the one that agrees with ``corrected``.
+        """
+        estimate, level = self.estimate, self.level
+        if self.adjusted is not None and level and self.p_value and self.adjusted_p:
+            estimate, level = self.adjusted, level * self.p_value / self.adjusted_p
         unknown = not math.isfinite(estimate.mean)
         if unknown and self.met:  # Too little is known of some seed for a mean.
             return f"{self.met} of {estimate.n} seeds {self.asked}"
         ends = [end for end in (estimate.low, estimate.high) if end is not None and math.isfinite(end)]
-        level = "" if brief or not ends else confidence(self.level)
+        known = "" if not ends or (brief and self.adjusted is None) else confidence(level)
         sign = f"{self.side} " * bool(self.side and not unknown)
-        return sign + (estimate.brief if brief else str(estimate)) + level
+        return sign + (estimate.brief if brief else str(estimate)) + known
 
     @property
     def told(self) -> str:
         """The number with its unit, in two decimals."""
         return self.unit.format(self.found(brief=True))
 
-    def measured(self, brief: bool = False) -> list[str]:
-        """Return measure, threshold, estimate and number of seeds as text."""
-        return [self.measure, self.asked, self.found(brief), str(self.estimate.n)]
-
-    def row(self) -> list[str]:
-        """Return its line in a table of ``OUTCOME_HEADER``."""
-        # A mean over bounds says little by itself: the bounds are shown, one per seed.
-        found = self.missing or (", ".join(map(str, self.values)) if self.side else self.found())
-        number = str(len(self.values))
-        return [self.state, self.role, self.setting, self.measure, self.asked, found, number]
-
-    def cells(self) -> list[str]:
-        """Return state, γ, measure, mean, threshold, and the seeds, or how many of them meet it."""
-        n = len(self.values)
-        met = str(n) if self.met is None else f"{self.met}/{n}"
-        return [self.state, self.init_rates, self.measure, self.estimate.brief, self.asked, met]
+    def cells(self, header: Sequence[str], brief: bool = False) -> list[str]:
+        """Return its cells in a table, by the names of the columns."""
+        n, p = len(self.values), self.adjusted_p
+        told = {
+            "state": ": ".join(filter(None, (self.corrected, self.reading))),
+            "role": self.role,
+            "setting": self.setting,
+            "γ": self.init_rates,
+            "measure": self.measure,
+            "threshold": self.asked,
+            "mean [95 %]": self.missing or self.found(brief),
+            "n": str(self.estimate.n),
+            "seeds": str(n) if self.met is None else f"{self.met}/{n}",
+            "adjusted p": "" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}",
+            "runs": self.runs,
+            "why": "; ".join(filter(None, (self.reason, self.absent))),
+        }
+        return [told[name] for name in header]
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        found = f"not tested ({self.missing})" if self.missing else f"{self.found()}, {self.state}"
-        return f"{self.measure} {self.asked}".rstrip() + f": {found}", OUTCOME_HEADER, [self.row()]
+        found = f"not tested ({self.missing})" if self.missing else f"{self.found()}, {self.corrected}"
+        title = f"{self.measure} {self.asked}".rstrip()
+        return f"{title}: {found}", OUTCOME_HEADER, [self.cells(OUTCOME_HEADER)]
 
 
 class Finding(Shown, Result):
@@ -199,6 +211,10 @@ class Finding(Shown, Result):
         setting = self.setting if setting is None else setting
         return [o for o in self.conditions if (o.setting, o.role) == (setting, "endpoint")]
 
+    def rows(self, header: Sequence[str], brief: bool = False) -> list[list[str]]:
+        """Return the cells of every condition in the columns of a table."""
+        return [o.cells(header, brief) for o in self.conditions]
+
     @property
     def primary(self) -> Outcome:
         """The primary endpoint at the setting of the verdict."""
@@ -216,7 +232,7 @@ class Finding(Shown, Result):
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         verdicts = ", ".join(f"{v}{f' ({s})' if s else ''}" for s, v in self.verdicts.items())
-        return f"{self.title}: {verdicts}", OUTCOME_HEADER, [o.row() for o in self.conditions]
+        return f"{self.title}: {verdicts}", OUTCOME_HEADER, self.rows(OUTCOME_HEADER)
 
 
 class Findings(Result):

@@ -14,119 +14,19 @@ to hold. It is *censored* if longer runs, or evaluations closer together, would 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from theory.edge.checked import checked
-from validate.judge.claim import Claim, Condition
+from validate.judge.claim import Claim, Threshold
+from validate.judge.condition import conditions_of
+from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion, holm
+from validate.judge.measured import Absent, Find, Measured, measure, priors_of
 from validate.judge.result import AT_THRESHOLD, NO_EFFECT, Finding, Outcome, Part, Reading, State, Verdict
-from validate.judge.runs import MissingRunsError, Needs, Sample
 from validate.judge.settings import LEVEL
-from validate.judge.stats import NO_PRIOR, Estimate, Mean, Prior, Proportion, fit_prior, holm, spread
-from validate.judge.threshold import Threshold
-from validate.observe import NotObservedError
-from validate.observe.bounds import Bound, Value, ends, minus, side, step_of
+from validate.judge.stats import Estimate
+from validate.observe.bounds import ends, side
 from validate.terminal.progress import track
-
-ENOUGH = 4
-"""Seeds from which on a setting's own variance counts alone: a pooled one is too small for two groups."""
-Find = Callable[[Needs], Sample]
-"""Finds the runs that a side needs, or raises ``MissingRunsError``."""
-Absent = Callable[[Needs], str]
-"""From needs to the seeds that were not found, in words; empty if all were."""
-
-
-# --- values ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A condition's values, one a seed, and those of each of its sides; or why there are none."""
-
-    condition: Condition
-    values: tuple[Value, ...] = ()
-    sides: tuple[tuple[Value, ...], ...] = ()
-    missing: str = ""
-    absent: str = ""
-    sources: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The least and the greatest that each defined value can be; 0 or 1 where seeds are counted."""
-        least = self.condition.endpoint.counted_from
-        known = [ends(value) for value in self.values if isinstance(value, Bound) or math.isfinite(value)]
-        lows, highs = (
-            tuple(end if least is None else float(end >= least) for end in own)
-            for own in (zip(*known, strict=True) if known else ((), ()))
-        )
-        return lows, highs
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The low or the high ends, whichever mean is nearer to the threshold, one per defined value."""
-        holds = self.condition.threshold
-        edge = math.nan if holds is None else holds.value
-        return min(self.ends, key=lambda own: (math.isinf(sum(own)), abs(sum(own) - edge * len(own))))
-
-    def variance(self, numbers: Sequence[float]) -> float:
-        """Return the variance of numbers by themselves, at least that of rounding to the measure's steps."""
-        return spread(numbers, max(self.condition.step, step_of(self.values)))
-
-    @property
-    def level(self) -> float | None:
-        """The level at which it is judged; None for too few seeds."""
-        return self.condition.setup.level(len(self.values))
-
-    @property
-    def defined(self) -> bool:
-        """Whether there are seeds and the measure is defined for each."""
-        return 0 < len(self.values) == len(self.ends[0])
-
-    def means(self, prior: Prior) -> list[Mean | Proportion]:
-        """Return the means of the low and of the high ends."""
-        if self.condition.endpoint.counted_from is not None:
-            return [Proportion(round(sum(own)), len(own)) for own in self.ends]
-        if len(self.ends[0]) >= ENOUGH:
-            prior = NO_PRIOR
-        return [Mean.of(own, self.variance(own), prior) for own in self.ends]
-
-
-def measure(condition: Condition, find: Find, absent: Absent) -> Measured:
-    """Measure a condition on the runs that are found for it."""
-    try:
-        samples = [find(part.needs) if part.needs else {} for part in condition.sides]
-        sides = [part.values(sample) for part, sample in zip(condition.sides, samples, strict=True)]
-    except (MissingRunsError, NotObservedError) as missing:
-        return Measured(condition, missing=str(missing))
-    by_seed = sides[0]
-    if len(sides) > 1:
-        by_seed = {n: minus(value, sides[1][n]) for n, value in sides[0].items() if n in sides[1]}
-    if not by_seed:
-        return Measured(condition, missing=f"no seed has all runs of {condition.runs}")
-    sources: dict[str, str] = {}
-    for run in (run for sample in samples for runs in sample.values() for run in runs):
-        for name, source in run.provenance.get("sources", {}).items():
-            sources[name] = source if sources.get(name, source) == source else "user"
-    values = tuple(tuple(own[seed] for seed in by_seed) for own in sides)
-    told = "; ".join(filter(None, map(absent, condition.needs)))
-    return Measured(condition, tuple(by_seed.values()), values, absent=told, sources=sources)
-
-
-def priors_of(measured: Iterable[Measured]) -> dict[object, Prior]:
-    """Return the prior of each kind of variance, fitted over the settings with seeds enough for a look."""
-    pooled: dict[object, list[Measured]] = defaultdict(list)
-    for m in measured:
-        counted = m.condition.endpoint.counted_from is not None
-        if m.defined and m.condition.needs and not counted and m.level is not None:
-            pooled[m.condition.kind].append(m)
-    return {
-        kind: fit_prior([m.variance(m.numbers) for m in alike], [len(m.values) - 1 for m in alike])
-        for kind, alike in pooled.items()
-    }
-
 
 # --- decisions ------------------------------------------------------------------------------------------
 
@@ -183,7 +83,7 @@ def _decide(m: Measured, mean: Mean | Proportion, asked: Threshold) -> Decision:
     return Decision("undecided", p, reading)
 
 
-def estimate(m: Measured, means: Sequence[Mean | Proportion]) -> Estimate:
+def estimate(m: Measured, means: Sequence[Mean | Proportion], level: float | None) -> Estimate:
     """Return the mean over seeds that have a value, with its interval, cut to what the measure can be.
 
     For values that lie between two ends it reaches from the lower end of the low ends' interval to the upper
@@ -196,10 +96,10 @@ def estimate(m: Measured, means: Sequence[Mean | Proportion]) -> Estimate:
     middle = m.condition.threshold is None and math.isfinite(high - low)
     value = (low + high) / 2 if middle else means[m.ends.index(m.numbers)].value
     value = value if math.isfinite(value) else math.nan
-    if m.level is None or not m.defined:
+    if level is None or not m.defined:
         return Estimate(value, None, None, n)
     below, above = (
-        (mean.value, mean.value) if math.isinf(mean.value) else mean.interval(m.level) for mean in means
+        (mean.value, mean.value) if math.isinf(mean.value) else mean.interval(level) for mean in means
     )
     if below is None or above is None:
         return Estimate(value, None, None, n)
@@ -226,8 +126,9 @@ def outcome_of(m: Measured, prior: Prior = NO_PRIOR) -> Outcome:
         runs=c.runs,
         studies=tuple(dict.fromkeys(needs.study for needs in c.needs)),
         state=found.state,
+        corrected=found.state,
         reading=found.reading,
-        estimate=estimate(m, means),
+        estimate=estimate(m, means, m.level),
         side=side(m.values, c.scale),
         met=None if asked is None else sum(all(map(asked.met, ends(value))) for value in m.values),
         level=m.level,
@@ -264,7 +165,7 @@ def judge_claims(claims: Iterable[Claim], find: Find, absent: Absent = lambda ne
 
 def judge_claim(claim: Claim, find: Find, absent: Absent = lambda needs: "") -> Finding:
     """Judge one claim; variances of one kind are pooled over the settings with a look."""
-    return finding_of(claim, [measure(condition, find, absent) for condition in claim.conditions])
+    return finding_of(claim, [measure(condition, find, absent) for condition in conditions_of(claim)])
 
 
 def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
@@ -275,8 +176,10 @@ def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
     for setting in settings:
         asked = [i for i, o in enumerate(outcomes) if (o.setting, o.role) == (setting, "endpoint")]
         p_values = holm([1.0 if (p := outcomes[i].p_value) is None else p for i in asked])
+        all_hold = all(outcomes[i].state == "holds" for i in asked)
         for i, p in zip(asked, p_values, strict=True):
-            outcomes[i] = outcomes[i].model_copy(update={"adjusted_p": p})
+            prior = priors.get(measured[i].condition.kind, NO_PRIOR)
+            outcomes[i] = corrected(outcomes[i], measured[i], prior, p, needed=not all_hold)
     endpoints = {s: [o for o in outcomes if (o.setting, o.role) == (s, "endpoint")] for s in settings}
     verdicts = {s: verdict_of(own) for s, own in endpoints.items()}
     tested = tuple(s for s in settings if verdicts[s] != "not tested")
@@ -295,15 +198,25 @@ def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
     )
 
 
+def corrected(o: Outcome, m: Measured, prior: Prior, adjusted_p: float, *, needed: bool) -> Outcome:
+    """Return an outcome with the p-value adjusted for the other endpoints, and the state that it leaves."""
+    found: dict[str, Any] = {"adjusted_p": adjusted_p}
+    # A single computed number has p = 0 and is sure without a look.
+    sure = adjusted_p == 0 or (o.level is not None and adjusted_p < o.level)
+    if needed and o.state in ("holds", "fails") and not sure:
+        found["corrected"] = "undecided"
+        if o.level and o.p_value:
+            found["adjusted"] = estimate(m, m.means(prior), o.level * o.p_value / adjusted_p)
+    return o.model_copy(update=found)
+
+
 def verdict_of(endpoints: Sequence[Outcome]) -> Verdict:
     """Return the verdict at one setting; see the module's first lines."""
-    states = {o.state for o in endpoints}
+    states, sure = {o.state for o in endpoints}, {o.corrected for o in endpoints}
     if states <= {"not tested"}:
         return "not tested"
     if states == {"holds"}:
         return "holds"
-    # A single computed number has p = 0 and is sure without a look.
-    sure = {o.state for o in endpoints if (p := o.adjusted_p) == 0 or (p and o.level and p < o.level)}
     if sure & {"holds", "fails"}:
         return "partly" if "holds" in sure else "fails"
     return "censored" if states - {"holds", "fails"} == {"censored"} else "undecided"

@@ -10,8 +10,7 @@ import pytest
 from theory import InputError
 from validate import GivenRuns, ledger
 from validate.judge.evidence import Evidence
-from validate.judge.runs import ALL_VARIANTS, MissingRunsError, Needs, Runs
-from validate.judge.settings import LARGE, MORE, SMALL
+from validate.judge.settings import ALL_VARIANTS, LARGE, MORE, SMALL, MissingRunsError, Needs, Runs
 from validate.observe import Observations
 from validate.studies.study import load_study, members_of
 

@@ -14,6 +14,7 @@ import pytest
 from theory import InputError, Task, count_population
 from validate import Endpoint, Findings, judge_claims, ledger
 from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
+from validate.judge.condition import conditions_of
 from validate.judge.evidence import Evidence
 from validate.judge.measures import computed
 from validate.judge.presentation import explanations, paragraph
@@ -29,12 +30,15 @@ def test_a_claim_says_what_is_judged_and_why(claim):
     assert claim.name
     assert claim.statement.endswith(".")
     assert claim.endpoints
-    assert {c.setting for c in claim.conditions} == {c.setting for c in claim.conditions if c.threshold}
+    conditions = conditions_of(claim)
+    assert {c.setting for c in conditions} == {c.setting for c in conditions if c.threshold}
     # Variances are pooled by the one, and rows are read by the other.
-    for told in ([(c.setting, c.kind) for c in claim.conditions],
-                 [(c.setting, c.endpoint.what, c.contrast, *c.needs) for c in claim.conditions]):  # fmt: skip
+    for told in (
+        [(c.setting, c.kind) for c in conditions],
+        [(c.setting, c.endpoint.what, c.contrast, *c.needs) for c in conditions],
+    ):
         assert len(told) == len(set(told))
-    for condition in claim.conditions:
+    for condition in conditions:
         asked = condition.threshold
         assert (asked is None) == (condition.role == "shown")
         if asked is None:
@@ -45,9 +49,7 @@ def test_a_claim_says_what_is_judged_and_why(claim):
         # Within a margin of a size there is no "no relevant effect": a size is asked for with >= or <=.
         assert asked.relation not in (">", "<") or not asked.margin or asked.value in (0, 1)
     testable = []
-    for needs in (
-        needs for condition in claim.conditions if condition.threshold for needs in condition.needs
-    ):
+    for needs in (needs for condition in conditions if condition.threshold for needs in condition.needs):
         study = load_study(needs.study)
         assert set(needs.variants) <= set(study.variants) | {""}
         rates = {member.config.init_rate for member in members_of(study)}
@@ -65,7 +67,7 @@ def test_each_claim_of_the_twelve_rows_says_what_the_paper_says_and_where():
 
 def test_a_step_of_an_accuracy_is_that_of_the_runs():
     """One item more or less of those that are counted: no coarser, and no finer."""
-    conditions = [c for claim in CLAIMS for c in claim.conditions]
+    conditions = [c for claim in CLAIMS for c in conditions_of(claim)]
     stepped = [c for c in conditions if c.step and c.endpoint.what.startswith("highest r")]
     assert len({c.step for c in stepped}) > 1
     for condition in stepped:
@@ -78,7 +80,7 @@ def test_a_step_of_an_accuracy_is_that_of_the_runs():
 
 def test_a_step_of_a_rank_correlation_with_the_rates_is_that_of_their_number():
     named = ("rank correlation of γ", "Spearman of γ")
-    conditions = [c for claim in CLAIMS for c in claim.conditions if c.endpoint.what.startswith(named)]
+    conditions = [c for claim in CLAIMS for c in conditions_of(claim) if c.endpoint.what.startswith(named)]
     assert {c.setting for c in conditions} == {"quarter", "pre", "GPT-2", "3e-4"}
     for condition in conditions:
         (needs,) = condition.needs
@@ -89,7 +91,7 @@ def test_a_step_of_a_rank_correlation_with_the_rates_is_that_of_their_number():
 def test_a_claim_without_runs_or_with_a_measure_of_nothing_known_is_refused():
     (claim,) = ledger([1])
     with pytest.raises(InputError, match="needs runs, but neither a study nor a setting is given"):
-        replace(claim, settings=(Setup(""),)).conditions[0].sides  # noqa: B018
+        conditions_of(replace(claim, settings=(Setup(""),)))[0].sides  # noqa: B018
     with pytest.raises(InputError, match="of 'value'; name its first parameter run, seed, runs, draw"):
         Endpoint("a number", lambda value: 0.0)
 

@@ -114,12 +114,6 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
         {"epsilon": LEMMA1_EPSILONS[0], "when": first_epoch},
         lambda: at("lemma1_share", 0)[0],
     ),
-    "average_error": (
-        {},
-        lambda: max(
-            abs(at("first_attention")[i, j] - (j <= i) / (i + 1)) for i in range(9) for j in range(9)
-        ),
-    ),
     "value_gap": ({"when": last_epoch}, lambda: at("singular/0.W_V", 2)[0] / at("singular/0.W_V", 2)[1]),
     "alignment": ({"kind": "memory"}, lambda: WV["memory"]),
     "alignment, sums": ({"kind": "reasoning"}, lambda: WV["reasoning"]),
@@ -140,10 +134,6 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
     ),
     "positions_rise": ({}, lambda: spearmanr(range(8), at("last_logits_positions")[:-1]).statistic),
     "ordering": ({"when": last_epoch}, lambda: spearmanr(apart(SUMS), cosines(SUMS, 2)).statistic),
-    "nearest_excess": (
-        {},
-        lambda: cosines(SUMS)[apart(SUMS) == 1].mean() - cosines(SUMS)[apart(SUMS) == 9].mean(),
-    ),
     "mean_cosine": ({"tokens": "memory anchors"}, lambda: cosines(MEMORY).mean()),
     "mean_cosine, size": ({"size": True, "tokens": "reasoning anchors"}, lambda: abs(cosines(SUMS)).mean()),
     "memory_excess": ({}, lambda: cosines(MEMORY).mean() - cosines(SUMS).mean()),
@@ -185,7 +175,6 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
     "last_accuracy": ({"part": "mem"}, lambda: RISING["mem"][-1]),
     "highest_accuracy": ({"part": "rsn_train"}, lambda: 0.99),
     "matched_test_accuracy": ({}, lambda: np.interp(2.75, range(11), RISING["rsn_test"])),
-    "first_bias": ({}, lambda: RISING["rsn_test"][0] - RISING["mem"][0]),
     "learned_bias": ({}, lambda: np.trapezoid(RISING["rsn_test"] - RISING["mem"]) / 10),
     "held_out_loss_change": (
         {},
@@ -257,7 +246,7 @@ def test_a_lead_is_between_the_evaluations_on_both_sides(slow, fast):
 
 def test_contrasts_of_a_seed_are_small_weights_less_large_ones():
     small, large = SEED["", 0.8], SEED["", 0.3]
-    gain = learning.gain
+    gain = learning.least_gain
     bias = measure("learned_bias")
     assert gain(SEED) == pytest.approx(bias(small) - bias(large))
     alike = gain(SEED, partial(geometry.mean_cosine, tokens="memory anchors", when=last_epoch), absolute=True)

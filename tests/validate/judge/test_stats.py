@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, sem, t, ttest_1samp
 
 from tests.validate.judge.test_verdict import endpoint, judged
-from validate.judge import stats
+from validate.judge import inference, stats
 from validate.observe.bounds import Bound, magnitude, step_of
 
 
@@ -98,13 +98,13 @@ def test_the_moderated_interval_covers_at_its_level(n, level):
         sigma = np.sqrt(0.04 * 8 / rng.chisquare(8, 5))
         seeds = rng.normal(0.3, sigma[:, None], (5, n))
         variances = seeds.var(axis=1, ddof=1)
-        prior = stats.fit_prior(variances.tolist(), [n - 1] * 5)
+        prior = inference.fit_prior(variances.tolist(), [n - 1] * 5)
         for values, variance in zip(seeds, variances, strict=True):
-            found = stats.Mean.of(values.tolist(), variance, prior).interval(level)
+            found = inference.Mean.of(values.tolist(), variance, prior).interval(level)
             low, high = found or (math.nan, math.nan)
             hits.append(low <= 0.3 <= high)
             widths.append(high - low)
-            alone = stats.Mean.of(values.tolist(), variance).interval(level)
+            alone = inference.Mean.of(values.tolist(), variance).interval(level)
             plain.append(np.ptp(alone or (0, 0)))
     # The prior of five settings is estimated: its cap on the degrees of freedom makes it conservative.
     assert 1 - level - 4 * math.sqrt(level * (1 - level) / len(hits)) - 0.01 <= np.mean(hits)
@@ -135,7 +135,7 @@ def test_without_a_prior_it_is_students_test(values, threshold):
     variance = float(np.var(values, ddof=1))
     if variance < 1e-12:
         return
-    mean = stats.Mean.of(values, variance)
+    mean = inference.Mean.of(values, variance)
     assert mean.p_value(threshold) == pytest.approx(ttest_1samp(values, threshold).pvalue, rel=1e-6)
     wanted = t.interval(0.95, len(values) - 1, np.mean(values), sem(values))
     assert mean.interval(0.05) == pytest.approx(wanted)
@@ -147,23 +147,26 @@ def test_without_a_prior_it_is_students_test(values, threshold):
 
 
 def test_a_prior_pulls_the_variance_by_its_degrees_of_freedom_and_takes_three_settings():
-    mean = stats.Mean.of([0.0, 2.0], 2.0, stats.Prior(variance=0.5, freedom=3.0, most=10.0))
+    mean = inference.Mean.of([0.0, 2.0], 2.0, inference.Prior(variance=0.5, freedom=3.0, most=10.0))
     assert mean.freedom == 4.0
     assert mean.error == pytest.approx(math.sqrt((1 * 2.0 + 3 * 0.5) / 4 / 2))
-    assert stats.fit_prior([0.1, 0.2], [1, 1]).freedom == 0
-    assert stats.fit_prior([0.0, 0.0, 0.0], [1, 1, 1]).freedom == 0
+    assert inference.fit_prior([0.1, 0.2], [1, 1]).freedom == 0
+    assert inference.fit_prior([0.0, 0.0, 0.0], [1, 1, 1]).freedom == 0
 
 
 def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():
     for k in range(1, 6):
         wanted = (beta.ppf(0.025, k, 7 - k), beta.ppf(0.975, k + 1, 6 - k))
-        assert stats.Proportion(k, 6).interval(0.05) == pytest.approx(wanted)
-    assert (stats.Proportion(0, 6).interval(0.05)[0], stats.Proportion(6, 6).interval(0.05)[1]) == (0, 1)
+        assert inference.Proportion(k, 6).interval(0.05) == pytest.approx(wanted)
+    assert (inference.Proportion(0, 6).interval(0.05)[0], inference.Proportion(6, 6).interval(0.05)[1]) == (
+        0,
+        1,
+    )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_holm_rejects_what_bonferroni_of_the_rest_rejects(p_values):
-    adjusted = stats.holm(p_values)
+    adjusted = inference.holm(p_values)
     order = np.argsort(p_values, kind="stable")
     running = 0.0
     for rank, i in enumerate(order):

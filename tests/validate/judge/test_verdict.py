@@ -12,7 +12,7 @@ from scipy import stats
 from tests.validate.judge.synthetic import run
 from validate import Claim, Endpoint, Findings, Other, Runs, above, at_least, below, within
 from validate.judge import presentation
-from validate.judge.runs import MissingRunsError
+from validate.judge.condition import conditions_of
 from validate.judge.settings import (
     BY_LABEL,
     GELU,
@@ -23,6 +23,7 @@ from validate.judge.settings import (
     PRINTED,
     QUARTER,
     SMALL,
+    MissingRunsError,
     Setup,
 )
 from validate.judge.verdict import benjamini_hochberg, judge_claim
@@ -155,7 +156,6 @@ def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
     assert outcome.estimate.n == 5
     assert outcome.found() == "3 of 5 seeds > 0.5"
     assert outcome.to_json()["estimate"]["mean"] is None
-    assert outcome.row()[5] == "1.0, 1.2, 0.9, -1 to 1, unknown"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     values: list[Value] = [Bound(1.0, 3.0), Bound(0.0, 2.0), 3.0]
     _, outcome = judged(endpoint(ABOVE), shown=[endpoint(values, None)]).conditions
     assert outcome.estimate.mean == pytest.approx(2.0)
-    assert outcome.cells()[-1] == "3"  # No threshold that a seed could meet.
+    assert outcome.cells(["seeds"]) == ["3"]  # No threshold that a seed could meet.
     assert str(within(0.0, of=0.3)) == "within 0 of 0.3"
 
 
@@ -250,7 +250,7 @@ def test_the_json_of_a_condition_has_each_number_under_its_name():
         f"no {first.study}; no {second.study}",
     )
     assert (entry["number"], entry["name"], entry["section"]) == (12, "a name", "3.4")
-    assert finding.primary.measured() == [
+    assert finding.primary.cells(("measure", "threshold", "mean [95 %]", "n")) == [
         "left minus right", ">= 3.5", f"{contrast.mean():.3f} [{low:.3f}, {high:.3f}]", "3",
     ]  # fmt: skip
 
@@ -361,9 +361,10 @@ def test_arguments_of_a_measure_tell_variances_apart():
 
     runs = {setup: stored(own) for setup, own in THREE.items()}
     by = [Endpoint("scaled", partial(scaled, by=n), SMALL, holds=above(0.0), runs=runs) for n in (1.0, 10.0)]
-    kinds = [c.kind for c in Claim(0, "name", "A statement.", by, settings=[*THREE]).conditions]
+    claim = Claim(0, "name", "A statement.", by, settings=[*THREE])
+    kinds = [c.kind for c in conditions_of(claim)]
     assert len(set(kinds)) == 2
-    found = judge_claim(Claim(0, "name", "A statement.", by, settings=[*THREE]), find)
+    found = judge_claim(claim, find)
     apart = np.reshape(widths(found), (3, 2))
     assert apart[:, 1] == pytest.approx(10 * apart[:, 0])
 
@@ -403,6 +404,6 @@ def test_an_interval_at_the_level_of_a_look_says_so():
     open_below = judged(endpoint([Bound(high=x) for x in values]), setting="printed").primary
     assert open_below.found().endswith("] (98.4 %)")
     equal = judged(endpoint([1.0] * 4), setting="printed").primary
-    assert equal.row()[5] == "1.000"  # There is no interval.
+    assert equal.found() == "1.000"  # There is no interval.
     assert usual.primary.found().endswith("]")
     assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph([look])

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint
+from validate.judge.claim import Claim, Endpoint, above, at_least, at_most, below
 from validate.judge.measures.attention import preference
 from validate.judge.measures.geometry import (
-    alike_where_low,
-    fall_mismatch,
     mean_cosine,
     memory_excess,
     ordering,
     plane_correlation,
     plane_order,
     rank_left,
-    share_of_fall,
 )
 from validate.judge.measures.prediction import plane_skill
 from validate.judge.settings import ANCHORS, EVERYWHERE, FULL_SIZE, KEYS, LARGE, SMALL, TRANSFORMERS
 from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
-from validate.judge.threshold import above, at_least, at_most, below
 from validate.observe.times import early_epoch, last_epoch
+
+TIMES = {"at the end": last_epoch, "early": early_epoch}
 
 # fmt: off
 CLAIMS = (
@@ -33,22 +31,16 @@ CLAIMS = (
                   "early and late.",
         section="3.2, 3.3, Fig. 4A, 5A", settings=EVERYWHERE, learned=True,
         endpoints=[
-            Endpoint("Spearman of distance and cosine, reasoning anchors, at the end, γ = 0.8",
-                     partial(ordering, when=last_epoch), at=SMALL, holds=at_most(-0.5, margin=0.05),
-                     reason="halfway between no order and a perfect one, as in other claims", scale=COSINE,
-                     step=ANCHORS, unit="ρ {}"),
-            Endpoint("Spearman of distance and cosine, reasoning anchors, early, γ = 0.8", ordering, at=SMALL,
-                     holds=at_most(-0.5, margin=0.05), reason="halfway between no order and a perfect one",
-                     scale=COSINE, step=ANCHORS, unit="ρ {}"),
+            *(Endpoint(f"Spearman of distance and cosine, reasoning anchors, {name}, γ = 0.8",
+                       partial(ordering, when=when), at=SMALL, holds=at_most(-0.5, margin=0.05),
+                       reason="halfway between no order and a perfect one, as in other claims",
+                       scale=COSINE, step=ANCHORS, unit="ρ {}")
+              for name, when in TIMES.items()),
         ],
         shown=[
-            Endpoint("Spearman of distance and cosine, reasoning anchors, early", ordering, at=SMALL,
-                     minus=LARGE, scale=COSINE),
-            Endpoint("Spearman of distance and cosine, reasoning anchors, at the end",
-                     partial(ordering, when=last_epoch), at=SMALL, minus=LARGE, scale=COSINE),
-            Endpoint("|log2| of the fall of the cosine from nearest to farthest anchors over that of "
-                     "P^s − u, early", fall_mismatch, at=SMALL, minus=LARGE),
-            Endpoint("the ratio itself", share_of_fall, at=SMALL),
+            *(Endpoint(f"Spearman of distance and cosine, reasoning anchors, {name}",
+                       partial(ordering, when=when), at=SMALL, minus=LARGE, scale=COSINE)
+              for name, when in TIMES.items()),
         ],
     ),
     Claim(
@@ -61,20 +53,19 @@ CLAIMS = (
                        partial(mean_cosine, tokens="memory anchors", when=when), at=SMALL,
                        holds=at_least(0.5, margin=0.05), reason="halfway between orthogonal and parallel",
                        scale=COSINE, unit="cosine {}")
-              for name, when in (("at the end", last_epoch), ("early", early_epoch))),
+              for name, when in TIMES.items()),
         ],
         shown=[
             *(Endpoint(f"mean cosine among memory anchors, {name}",
                        partial(mean_cosine, tokens="memory anchors", when=when), at=SMALL, minus=LARGE,
                        scale=COSINE)
-              for name, when in (("at the end", last_epoch), ("early", early_epoch))),
+              for name, when in TIMES.items()),
             Endpoint("mean cosine among reasoning anchors, at the end, γ = 0.8",
                      partial(mean_cosine, tokens="reasoning anchors", when=last_epoch), at=SMALL,
                      scale=COSINE),
-            Endpoint("mean cosine among memory anchors minus that among reasoning anchors, early",
-                     memory_excess, at=SMALL, minus=LARGE),
-            Endpoint("mean cosine among memory anchors minus that among reasoning anchors, at the end",
-                     partial(memory_excess, when=last_epoch), at=SMALL, minus=LARGE),
+            *(Endpoint(f"mean cosine among memory anchors minus that among reasoning anchors, {name}",
+                       partial(memory_excess, when=when), at=SMALL, minus=LARGE)
+              for name, when in TIMES.items()),
         ],
     ),
     Claim(
@@ -110,17 +101,13 @@ CLAIMS = (
                      partial(mean_cosine, tokens="memory anchors", size=True), at=LARGE, minus=SMALL,
                      holds=below(0, margin=0.05),
                      reason="no effect; random directions in 200 dimensions give 0.06", scale=SHARE),
-            *(Endpoint(f"mean |cosine| among reasoning anchors, γ = {rate:g}, early",
-                       partial(mean_cosine, tokens="reasoning anchors", size=True), at=rate,
+            *(Endpoint(f"mean |cosine| among {name}, γ = {rate:g}, early",
+                       partial(mean_cosine, tokens=name, size=True), at=rate,
                        holds=at_most(0.2, margin=0.05),
                        reason="random directions in 200 dimensions give 0.06, in 50 they give 0.11",
                        scale=SHARE)
-              for rate in (LARGE, 0.5)),
-            Endpoint("mean |cosine| among memory anchors, γ = 0.5, early",
-                     partial(mean_cosine, tokens="memory anchors", size=True), at=0.5,
-                     holds=at_most(0.2, margin=0.05),
-                     reason="random directions in 200 dimensions give 0.06, in 50 they give 0.11",
-                     scale=SHARE),
+              for name, rate in (("reasoning anchors", LARGE), ("reasoning anchors", 0.5),
+                                 ("memory anchors", 0.5))),
             *(Endpoint(f"Spearman of distance and cosine, reasoning anchors, γ = {rate:g}, early", ordering,
                        at=rate, holds=at_least(-0.5, margin=0.05),
                        reason="halfway between no order and a perfect one", scale=COSINE, step=ANCHORS)
@@ -172,10 +159,6 @@ CLAIMS = (
                      partial(mean_cosine, tokens="reasoning anchors", size=True), at=SMALL,
                      holds=at_most(0.9, margin=0.05), reason="a tenth short of one direction for all",
                      scale=SHARE),
-        ],
-        shown=[
-            Endpoint("mean |cosine| of two reasoning anchors where it is at most half, early",
-                     alike_where_low, at=SMALL, scale=SHARE),
         ],
     ),
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other
+from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most
 from validate.judge.measures.attention import held_out_share
 from validate.judge.measures.geometry import mean_cosine
 from validate.judge.measures.learning import (
     best_test_accuracy,
-    gain,
     highest_accuracy,
     last_accuracy,
     least_gain,
@@ -20,13 +19,17 @@ from validate.judge.measures.prediction import (
     intervened_correlation,
     intervened_skill,
 )
-from validate.judge.runs import Runs
-from validate.judge.settings import ACCURACY, GROUP, LARGE, MLP, SMALL
+from validate.judge.settings import ACCURACY, GROUP, LARGE, MLP, SMALL, Runs
 from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
-from validate.judge.threshold import above, at_least, at_most
 from validate.observe.times import last_epoch
 
 # fmt: off
+CHANGES = {
+    "bias": partial(least_gain, absolute=True),
+    "mean cosine among memory anchors at the end":
+        partial(least_gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch), absolute=True),
+}
+DECAYS = ("0.0", "0.1", "1.0", "10.0")
 CLAIMS = (
     Claim(
         21, "AdamW forgets the scale",
@@ -34,43 +37,23 @@ CLAIMS = (
                   "first nor the embedding.",
         section="opposing", opposing=True, settings=(MLP,),
         endpoints=[
-            Endpoint("|bias at γ = 0.8 minus bias at 0.3|", partial(gain, absolute=True), at=(LARGE, SMALL),
-                     holds=at_most(0.1, margin=0.02), reason="a tenth of the distance from none to all",
-                     scale=(0.0, 2.0), runs=Runs("optimisers", "adamw")),
-            Endpoint("|mean cosine among memory anchors at γ = 0.8 minus that at 0.3|, at the end",
-                     partial(gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch),
-                             absolute=True), at=(LARGE, SMALL), holds=at_most(0.1, margin=0.02),
-                     reason="a tenth of the distance from none to all", scale=(0.0, 2.0),
-                     runs=Runs("optimisers", "adamw")),
-            Endpoint("least |bias at γ = 0.8 minus bias at 0.3|, over weight decays 0, 0.1 and 1, "
-                     "undefined ones left out", partial(least_gain, absolute=True, learned=False),
-                     at=(LARGE, SMALL), holds=at_most(0.1, margin=0.02),
-                     reason="a tenth of the distance from none to all", scale=(0.0, 2.0),
-                     runs=Runs("weight-decays", "weight-decay0.0", "weight-decay0.1", "weight-decay1.0")),
-            Endpoint("least |mean cosine among memory anchors at γ = 0.8 minus that at 0.3|, at the "
-                     "end, over weight decays 0, 0.1 and 1, undefined ones left out",
-                     partial(least_gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch),
-                             absolute=True, learned=False), at=(LARGE, SMALL),
-                     holds=at_most(0.1, margin=0.02), reason="a tenth of the distance from none to all",
-                     scale=(0.0, 2.0),
-                     runs=Runs("weight-decays", "weight-decay0.0", "weight-decay0.1", "weight-decay1.0")),
+            *(Endpoint(f"|{name} at γ = 0.8 minus that at 0.3|", change, at=(LARGE, SMALL),
+                       holds=at_most(0.1, margin=0.02), reason="a tenth of the distance from none to all",
+                       scale=(0.0, 2.0), runs=Runs("optimisers", "adamw"))
+              for name, change in CHANGES.items()),
+            *(Endpoint(f"least |{name} at γ = 0.8 minus that at 0.3|, over weight decays 0, 0.1 and 1, "
+                       "undefined ones left out", change, at=(LARGE, SMALL), holds=at_most(0.1, margin=0.02),
+                       reason="a tenth of the distance from none to all", scale=(0.0, 2.0),
+                       runs=Runs("weight-decays", *(f"weight-decay{decay}" for decay in DECAYS[:3])))
+              for name, change in CHANGES.items()),
         ],
         shown=[
-            Endpoint("|bias at γ = 0.8 minus bias at 0.3|, SGD", partial(gain, absolute=True),
-                     at=(LARGE, SMALL), runs=Runs("optimisers", "sgd")),
-            Endpoint("|mean cosine among memory anchors at γ = 0.8 minus that at 0.3|, at the end, SGD",
-                     partial(gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch),
-                             absolute=True), at=(LARGE, SMALL), runs=Runs("optimisers", "sgd")),
-            *(Endpoint(f"|bias at γ = 0.8 minus bias at 0.3|, weight decay {name}",
-                       partial(gain, absolute=True), at=(LARGE, SMALL),
-                       runs=Runs("weight-decays", f"weight-decay{name}"))
-              for name in ('0.0', '0.1', '1.0', '10.0')),
-            *(Endpoint("|mean cosine among memory anchors at γ = 0.8 minus that at 0.3|, at the end, "
-                       f"weight decay {name}",
-                       partial(gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch),
-                               absolute=True), at=(LARGE, SMALL),
-                       runs=Runs("weight-decays", f"weight-decay{name}"))
-              for name in ('0.0', '0.1', '1.0', '10.0')),
+            *(Endpoint(f"|{name} at γ = 0.8 minus that at 0.3|, SGD", change, at=(LARGE, SMALL),
+                       runs=Runs("optimisers", "sgd"))
+              for name, change in CHANGES.items()),
+            *(Endpoint(f"|{name} at γ = 0.8 minus that at 0.3|, weight decay {decay}", change,
+                       at=(LARGE, SMALL), runs=Runs("weight-decays", f"weight-decay{decay}"))
+              for name, change in CHANGES.items() for decay in DECAYS),
         ],
     ),
     Claim(
@@ -145,14 +128,10 @@ CLAIMS = (
                      runs=Runs("frozen-long", "frozen")),
         ],
         shown=[
-            Endpoint("memory accuracy at the end, embeddings frozen at the predicted ones",
-                     partial(last_accuracy, part="mem"), at=SMALL, runs=Runs("frozen-long", "frozen")),
-            Endpoint("memory accuracy at the end, embeddings frozen at random ones",
-                     partial(last_accuracy, part="mem"), at=SMALL,
-                     runs=Runs("frozen-long", "frozen-random")),
-            Endpoint("memory accuracy at the end, embeddings frozen at the predicted ones of other anchors",
-                     partial(last_accuracy, part="mem"), at=SMALL,
-                     runs=Runs("frozen-long", "frozen-shuffled")),
+            *(Endpoint(f"memory accuracy at the end, embeddings frozen at {name}",
+                       partial(last_accuracy, part="mem"), at=SMALL, runs=Runs("frozen-long", variant))
+              for name, variant in (("the predicted ones", "frozen"), ("random ones", "frozen-random"),
+                                    ("the predicted ones of other anchors", "frozen-shuffled"))),
         ],
     ),
     Claim(

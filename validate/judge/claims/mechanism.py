@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other
+from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most, below
 from validate.judge.measures.attention import (
     alignment,
-    average_error,
     cliff_share,
     gentle_share,
     greatest_foreign_mass,
@@ -22,7 +21,6 @@ from validate.judge.measures.attention import (
 )
 from validate.judge.measures.geometry import MATRICES, greatest_rank_ratio, mean_log_rank_ratio, rank_ratio
 from validate.judge.measures.learning import lead, loss_lead
-from validate.judge.runs import Runs
 from validate.judge.settings import (
     ATTENTION,
     FULL_SIZE,
@@ -34,9 +32,9 @@ from validate.judge.settings import (
     RISE,
     SMALL,
     TRANSFORMERS,
+    Runs,
 )
 from validate.judge.stats import COSINE, SHARE, SIZE
-from validate.judge.threshold import above, at_least, at_most, below
 from validate.observe.times import first_epoch, last_epoch
 
 # fmt: off
@@ -71,8 +69,6 @@ CLAIMS = (
             Endpoint("share of |A_ij − 1/i| <= 0.01 at initialisation",
                      partial(lemma1_share, epsilon=0.01, when=first_epoch), at=SMALL, scale=SHARE,
                      learned=False),
-            Endpoint("largest |A_ij − 1/i| of the mean attention, early", average_error, at=SMALL,
-                     scale=SHARE, learned=False),
         ],
     ),
     Claim(
@@ -117,20 +113,16 @@ CLAIMS = (
                   "sharply after it, so that attention goes to the key.",
         section="App. D, Fig. 15", settings=FULL_SIZE, learned=True,
         endpoints=[
-            Endpoint("share of key positions whose steepest fall is right after the anchors, early",
-                     cliff_share, at=SMALL,
-                     minus=Other("the same, rows or positions scrambled",
-                                 measure=partial(cliff_share, scramble=True)), holds=above(0, margin=0.1),
-                     reason="better than with key positions scrambled", scale=SHARE, step=POSITION),
-            Endpoint("share of key positions with a slight fall in the window and a sharper one after "
-                     "it, early", gentle_share, at=SMALL,
-                     minus=Other("the same, rows or positions scrambled",
-                                 measure=partial(gentle_share, scramble=True)), holds=above(0, margin=0.1),
-                     reason="better than with key positions scrambled", scale=SHARE, step=POSITION),
-            Endpoint("Spearman of position and logit up to the key, early", rise, at=SMALL,
-                     minus=Other("the same, rows or positions scrambled",
-                                 measure=partial(rise, scramble=True)), holds=above(0, margin=0.1),
-                     reason="better than with positions scrambled", scale=COSINE, step=RISE),
+            *(Endpoint(what, of, at=SMALL,
+                       minus=Other("the same, rows or positions scrambled",
+                                   measure=partial(of, scramble=True)), holds=above(0, margin=0.1),
+                       reason="better than with rows or positions scrambled", scale=scale, step=step)
+              for what, of, scale, step in (
+                  ("share of key positions whose steepest fall is right after the anchors, early",
+                   cliff_share, SHARE, POSITION),
+                  ("share of key positions with a slight fall in the window and a sharper one after "
+                   "it, early", gentle_share, SHARE, POSITION),
+                  ("Spearman of position and logit up to the key, early", rise, COSINE, RISE))),
             Endpoint("seeds whose last position gives the key at least half of its attention, reasoning "
                      "sequences, early", key_mass, at=SMALL, holds=above(0.5),
                      reason="most seeds; seeds fall into two groups, and an even spread gives one ninth",
@@ -202,11 +194,8 @@ CLAIMS = (
                             "relevant"),
         ],
         shown=[
-            Endpoint("log2 of the times to fit F_mem,1 over F_mem,2",
-                     partial(lead, slow="mem1", fast="mem2"), at=SMALL, runs=Runs("fig8-memory-long"),
-                     settings=(PRE,)),
-            Endpoint("log2 of the times to fit F_mem,1 over F_mem,2",
-                     partial(lead, slow="mem1", fast="mem2"), at=SMALL, settings=(MLP,)),
+            Endpoint("log2 of the times to fit F_mem,1 over F_mem,2", partial(lead, slow="mem1", fast="mem2"),
+                     at=SMALL, runs={PRE: Runs("fig8-memory-long")}),
         ],
     ),
 )

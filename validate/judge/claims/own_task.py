@@ -1,21 +1,24 @@
-"""Whether the theory predicts the embedding of a user's own task; thresholds are the ledger's."""
+"""What runs of no study are asked: a user's own task, with the ledger's thresholds, and the demo.
+
+The demo is judged at its last epoch; its thresholds were set before its own runs existed.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other
-from validate.judge.measures.geometry import moved
-from validate.judge.measures.learning import above_guessing
+from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most, below
+from validate.judge.measures.geometry import mean_cosine, moved, ordering
+from validate.judge.measures.learning import above_guessing, last_accuracy
 from validate.judge.measures.prediction import correlation, skill, worst_correlation
-from validate.judge.settings import SEQUENCE
-from validate.judge.stats import COSINE, SIZE, SKILL
-from validate.judge.threshold import above, at_least
+from validate.judge.settings import ACCURACY, ANCHORS, LARGE, SEQUENCE, SMALL, TABLE
+from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
+from validate.observe.times import last_epoch
 
 
+# fmt: off
 def own_task(small: float, large: float) -> Claim:
     """Return the claim on runs at a small γ, and at a large one where there are any."""
-    # fmt: off
     return Claim(
         0, "the task's embedding is predicted",
         statement="Early in training, with small initial weights, the cosines of the anchors are "
@@ -56,4 +59,46 @@ def own_task(small: float, large: float) -> Claim:
                      "large initial weights", above_guessing, at=large, step=SEQUENCE),
         ],
     )
-    # fmt: on
+
+
+DEMO = (
+    Claim(
+        0, "reasoning first",
+        statement="Small initial weights solve held-out sums that large ones do not.",
+        endpoints=[
+            Endpoint("reasoning test accuracy", partial(last_accuracy, part="rsn_test"), at=SMALL,
+                     minus=LARGE, holds=at_least(0.5, margin=0.05), reason="half of the held-out sums",
+                     scale=SHARE, step=ACCURACY),
+        ],
+    ),
+    Claim(
+        0, "nothing is memorised yet",
+        statement="With small initial weights the table is not learned by the last epoch.",
+        endpoints=[
+            Endpoint("memory accuracy", partial(last_accuracy, part="mem"), at=SMALL,
+                     holds=at_most(0.1, margin=0.02), reason="a tenth of the table", scale=SHARE,
+                     step=TABLE),
+        ],
+    ),
+    Claim(
+        0, "memory anchors align",
+        statement="Memory anchors share one label distribution, and small initial weights give them one "
+                  "direction.",
+        endpoints=[
+            Endpoint("mean cosine among memory anchors",
+                     partial(mean_cosine, tokens="memory anchors", when=last_epoch), at=SMALL, minus=LARGE,
+                     holds=at_least(0.5, margin=0.05), reason="halfway between orthogonal and parallel",
+                     scale=COSINE),
+        ],
+    ),
+    Claim(
+        0, "reasoning anchors are ordered",
+        statement="With small initial weights the cosine of reasoning anchors falls with their "
+                  "distance, more so than with large ones.",
+        endpoints=[
+            Endpoint("Spearman of distance and cosine", partial(ordering, when=last_epoch), at=SMALL,
+                     minus=LARGE, holds=below(0, margin=0.1), reason="no effect", scale=COSINE,
+                     step=ANCHORS),
+        ],
+    ),
+)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other
+from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most, within
 from validate.judge.measures.learning_times import matched_off, times_by_other_seed, times_score
 from validate.judge.measures.prediction import (
     correlation,
     exchanged_excess,
-    explained_by_others_width,
     fitted_width,
     lowest_row_correlation,
     near_error,
     skill,
 )
-from validate.judge.runs import ALL_VARIANTS, Runs
-from validate.judge.settings import ACCURACY, DATA_SETS, EVERYWHERE, FULL_SIZE, LARGE, MLP, SMALL
+from validate.judge.settings import (
+    ACCURACY,
+    ALL_VARIANTS,
+    DATA_SETS,
+    EVERYWHERE,
+    FULL_SIZE,
+    LARGE,
+    MLP,
+    SMALL,
+    Runs,
+)
 from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
-from validate.judge.threshold import above, at_least, at_most, within
 from validate.observe.times import early_epoch, last_epoch
 from validate.predict.predictors import (
     from_counts,
@@ -105,12 +112,9 @@ CLAIMS = (
                      "anchors, early",
                      partial(skill, predict=from_eq14, over=from_uniform, tokens="reasoning anchors"),
                      at=SMALL, scale=SKILL),
-            Endpoint("share of the pairs' variance explained by eq. 14, width fitted on the other "
-                     "seeds, early", explained_by_others_width, at=SMALL, minus=LARGE),
-            Endpoint("width of eq. 14 fitted to the run itself (12 printed), early", fitted_width, at=SMALL,
-                     scale=SIZE),
-            Endpoint("width of eq. 14 fitted to the run itself (12 printed), end",
-                     partial(fitted_width, when=last_epoch), at=SMALL, scale=SIZE),
+            *(Endpoint(f"width of eq. 14 fitted to the run itself (12 printed), {name}",
+                       partial(fitted_width, when=when), at=SMALL, scale=SIZE)
+              for name, when in (("early", early_epoch), ("end", last_epoch))),
         ],
     ),
     Claim(

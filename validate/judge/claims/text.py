@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint
+from validate.judge.claim import Claim, Endpoint, above, at_least
 from validate.judge.measures.language import (
     correlation_gain,
     cosine_contrast,
@@ -15,7 +15,6 @@ from validate.judge.measures.language import (
 from validate.judge.measures.learning import least_rise, trend
 from validate.judge.settings import LANGUAGE, LARGE, RATES, SMALL, Setup
 from validate.judge.stats import COSINE
-from validate.judge.threshold import above, at_least
 
 
 def corpora(
@@ -97,22 +96,18 @@ def corpora(
                       "corpora's words.",
             section="3.4, Fig. 7B, and the theory of a corpus", settings=settings,
             endpoints=[
-                Endpoint(f"{first}: above shuffled text's", partial(correlation_gain, corpus=0), at=small,
-                         holds=above(0, margin=0.05),
-                         reason="the best rival: shuffled text keeps frequencies alone", scale=(-2.0, 2.0)),
-                Endpoint(f"{second}: above shuffled text's", partial(correlation_gain, corpus=1), at=small,
-                         holds=above(0, margin=0.05),
-                         reason="the best rival: shuffled text keeps frequencies alone", scale=(-2.0, 2.0)),
-                Endpoint(f"{first}: correlation", partial(cosine_correlation, corpus=0), at=small,
-                         holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE),
-                Endpoint(f"{second}: correlation", partial(cosine_correlation, corpus=1), at=small,
-                         holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE),
+                *(Endpoint(f"{name}: above shuffled text's", partial(correlation_gain, corpus=i), at=small,
+                           holds=above(0, margin=0.05),
+                           reason="the best rival: shuffled text keeps frequencies alone", scale=(-2.0, 2.0))
+                  for i, name in enumerate((first, second))),
+                *(Endpoint(f"{name}: correlation", partial(cosine_correlation, corpus=i), at=small,
+                           holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE)
+                  for i, name in enumerate((first, second))),
             ],
             shown=[
-                Endpoint(f"{first}: above shuffled text's, mean removed",
-                         partial(correlation_gain, corpus=0, centred=True), at=small),
-                Endpoint(f"{second}: above shuffled text's, mean removed",
-                         partial(correlation_gain, corpus=1, centred=True), at=small),
+                *(Endpoint(f"{name}: above shuffled text's, mean removed",
+                           partial(correlation_gain, corpus=i, centred=True), at=small)
+                  for i, name in enumerate((first, second))),
             ],
         ),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint
-from validate.judge.measures.attention import theorem2_selectivity
+from theory import Task, linear_plateau, predict_value_growth
+from validate.judge.claim import Claim, Endpoint, at_least, at_most, within
 from validate.judge.measures.computed import (
     cliff_mass,
     construction_mass,
@@ -14,14 +14,14 @@ from validate.judge.measures.computed import (
     first_error,
     kolmogorov_power,
     largest_ratio,
-    plateau_of_linear_readout,
     ratio_exponent_in_width,
     skewness_share,
 )
 from validate.judge.measures.propositions import error_power, form_error, smallest_cosine
 from validate.judge.settings import COMPUTED, LARGE, SMALL
 from validate.judge.stats import COSINE, SIZE
-from validate.judge.threshold import at_least, at_most, within
+
+TASK = Task.paper()
 
 # fmt: off
 CLAIMS = (
@@ -104,9 +104,9 @@ CLAIMS = (
             Endpoint("greatest softmax mass outside the window over ε, construction on drawn memory "
                      "sequences", partial(construction_mass, kind="memory")),
             Endpoint("least plateau error, in steps, of a read-out linear in the tag (0 would be a "
-                     "plateau)", plateau_of_linear_readout),
+                     "plateau)", lambda: linear_plateau(TASK.length, TASK.n_anchors)),
             Endpoint("Theorem 2's own prediction of the alignments, reasoning over memory",
-                     theorem2_selectivity),
+                     lambda: predict_value_growth(TASK).selectivity),
         ],
     ),
     Claim(
@@ -128,12 +128,9 @@ CLAIMS = (
             *(Endpoint("power of the embedding's scale with which the relative error of the derived "
                        f"form falls, {name}", partial(error_power, form="derived", kind=name))
               for name in ('memory', 'reasoning', 'keys')),
-            *(Endpoint(f"relative error of the printed form at the smallest scale, {name}",
-                       partial(form_error, form="printed", kind=name))
-              for name in ('memory', 'reasoning', 'keys')),
-            *(Endpoint(f"relative error of the derived form at the smallest scale, {name}",
-                       partial(form_error, form="derived", kind=name))
-              for name in ('memory', 'reasoning', 'keys')),
+            *(Endpoint(f"relative error of the {form} form at the smallest scale, {name}",
+                       partial(form_error, form=form, kind=name))
+              for form in ('printed', 'derived') for name in ('memory', 'reasoning', 'keys')),
         ],
     ),
     Claim(
@@ -143,12 +140,9 @@ CLAIMS = (
         section="Im et al., Table 1", appendix=True, settings=(COMPUTED,),
         reason="their Table 1: 3000 words, three layers, rate 0.005, 100 epochs, one seed",
         endpoints=[
-            Endpoint("smallest cosine of attention and its leading term",
-                     partial(smallest_cosine, kind="attention"), holds=at_least(0.9995), scale=COSINE),
-            Endpoint("smallest cosine of value and its leading term",
-                     partial(smallest_cosine, kind="value"), holds=at_least(0.9992), scale=COSINE),
-            Endpoint("smallest cosine of output and its leading term",
-                     partial(smallest_cosine, kind="output"), holds=at_least(0.9985), scale=COSINE),
+            *(Endpoint(f"smallest cosine of {name} and its leading term",
+                       partial(smallest_cosine, kind=name), holds=at_least(least), scale=COSINE)
+              for name, least in (("attention", 0.9995), ("value", 0.9992), ("output", 0.9985))),
         ],
         shown=[
             *(Endpoint(f"the same for {name}, leading term of the shuffled texts",

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from theory import Task, predict_value_growth
 from theory.edge.arrays import FloatArray
 from validate.judge.measures.agreement import scrambled, spearman
 from validate.judge.measures.geometry import When
@@ -28,13 +27,6 @@ def lemma1_excess(run: Observations, epsilon: float) -> float:
     return lemma1_share(run, epsilon, first_epoch) - predicted_average_share(run.config, epsilon)
 
 
-def average_error(run: Observations) -> float:
-    """Return the largest early deviation from 1/i of the first attention averaged over sequences."""
-    attention = run.at("first_attention", early_epoch(run))
-    average = np.tri(len(attention)) / np.arange(1, len(attention) + 1)[:, None]
-    return float(np.abs(attention - average).max())
-
-
 def value_gap(run: Observations, when: When = early_epoch) -> float:
     """Return the first singular value of W_V over the second."""
     values = run.at("singular/0.W_V", when(run))
@@ -51,11 +43,6 @@ def alignment(run: Observations, kind: str, when: When = early_epoch) -> float:
 def preference(run: Observations) -> float:
     """Return the early difference of the two kinds of anchors in that alignment."""
     return abs(alignment(run, "reasoning") - alignment(run, "memory"))
-
-
-def theorem2_selectivity() -> float:
-    """Return reasoning over memory alignment as Theorem 2 predicts it for the paper's task."""
-    return predict_value_growth(Task.paper()).selectivity
 
 
 def _last_rows(run: Observations, scramble: bool) -> FloatArray:

@@ -171,9 +171,3 @@ def construction_mass(*, kind: str) -> float:
         masses = theory.mass_outside(construction.last_row(sequences), np.full(40, p), task.n_anchors)
         largest = max(largest, float(masses.max()))
     return largest / MASS
-
-
-def plateau_of_linear_readout() -> float:
-    """Return the least plateau error, in steps, of a read-out linear in the tag, for the paper's task."""
-    task = theory.Task.paper()
-    return theory.linear_plateau(task.length, task.n_anchors)

@@ -12,16 +12,12 @@ from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import unknown_name
 from validate.judge.measures.agreement import pearson, spearman
-from validate.judge.runs import Seed
-from validate.judge.settings import LARGE, SMALL
+from validate.judge.settings import LARGE, SMALL, Seed
 from validate.observe import Observations
-from validate.observe.bounds import Bound, Value
-from validate.observe.times import HALF, early_epoch, first_epoch, has_learned
-from validate.predict.predictors import ALL, Tokens, uniform_cosines
+from validate.observe.times import early_epoch, first_epoch, has_learned
+from validate.predict.predictors import ALL, Tokens
 
 When = Callable[[Observations], int]
-NO_FALL = 1 / 64
-"""The share of the predicted fall below which a fall counts as none, as does a rise with distance."""
 MATRICES: tuple[str, ...] = (
     "W_E",
     "W_pos",
@@ -57,32 +53,9 @@ def distances(tokens: Sequence[int]) -> FloatArray:
     return off_diagonal(np.abs(values[:, None] - values))
 
 
-def _fall(tokens: Sequence[int], cosines: FloatArray) -> float:
-    """Return the mean cosine of the nearest pairs minus that of the farthest."""
-    apart = distances(tokens)
-    return float(cosines[apart == apart.min()].mean() - cosines[apart == apart.max()].mean())
-
-
 def ordering(run: Observations, when: When = early_epoch) -> float:
     """Return Spearman of the reasoning anchors' distance and cosine: −1 if the cosine always falls."""
     return spearman(distances(run.task.reasoning_anchors), cosine_pairs(run, "reasoning anchors", when))
-
-
-def nearest_excess(run: Observations, when: When = early_epoch) -> float:
-    """Return the mean cosine of the nearest reasoning anchors minus that of the farthest."""
-    return _fall(run.task.reasoning_anchors, cosine_pairs(run, "reasoning anchors", when))
-
-
-def share_of_fall(run: Observations) -> float:
-    """Return the early fall of the cosine with distance as a multiple of the fall that P^s − u predicts."""
-    tokens = run.task.reasoning_anchors
-    return nearest_excess(run) / _fall(tokens, off_diagonal(uniform_cosines(run.task, tokens)))
-
-
-def fall_mismatch(run: Observations) -> Value:
-    """Return |log2| of that multiple: 0 for the predicted fall, a lower bound for next to no fall."""
-    share = share_of_fall(run)
-    return abs(math.log2(share)) if share > NO_FALL else Bound(low=-math.log2(NO_FALL))
 
 
 def mean_cosine(
@@ -149,11 +122,6 @@ def rank_left(run: Observations) -> float:
     """Return the embedding's early effective rank as a share of that before training."""
     matrix = run.config.model.embedding
     return _rank(run, matrix, early_epoch(run)) / _rank(run, matrix, first_epoch(run))
-
-
-def alike_where_low(run: Observations) -> float:
-    """Return the mean |cosine| of two reasoning anchors; undefined where the rank has not fallen by half."""
-    return mean_cosine(run, "reasoning anchors", size=True) if rank_left(run) <= HALF else math.nan
 
 
 def rank_ratio(seed: Seed, matrix: str) -> float:

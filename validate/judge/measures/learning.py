@@ -7,16 +7,13 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from theory import token_ratio
 from theory.edge.arrays import FloatArray
-from theory.integrate.trajectory import first_passage
 from validate.judge.measures.agreement import spearman
-from validate.judge.runs import Seed
-from validate.judge.settings import LARGE, SMALL
+from validate.judge.settings import LARGE, SMALL, Seed
 from validate.observe import Observations
-from validate.observe.bounds import Bound, Value, between, ends, extreme, magnitude
+from validate.observe.bounds import Bound, Value, between, ends, extreme
 from validate.observe.times import (
     ALIGNMENTS,
     HALF,
@@ -25,7 +22,6 @@ from validate.observe.times import (
     chance_loss,
     curve,
     fitted_range,
-    fitted_time,
     has_learned,
     is_fitted,
     largest_rise,
@@ -34,7 +30,6 @@ from validate.observe.times import (
     mean_over_run,
     passed,
 )
-from validate.predict.ceiling import order_blind_ceiling
 from validate.predict.predictors import training_labels
 
 OfRun = Callable[[Observations], float]
@@ -63,18 +58,6 @@ def fall_lead(run: Observations, fast: str = "rsn_train") -> Value:
 def lead(run: Observations, fast: str = "rsn_train", slow: str = "mem") -> Value:
     """Return log2 of the steps to fit one data set over those to fit another; see ``log_ratio``."""
     return log_ratio(fitted_range(run, slow), fitted_range(run, fast))
-
-
-def unlike_range(run: Observations) -> Value:
-    """Return the doublings between fitting memory and the training sums, by the evaluations alone."""
-    return magnitude(lead(run))
-
-
-def unlike_learnable(run: Observations) -> Value:
-    """Return the same where memory counts as fitted at half of what a model without order can learn of it."""
-    ceiling = order_blind_ceiling(run.task)
-    level = HALF * (1.0 if ceiling is None else ceiling)
-    return magnitude(log_ratio(fitted_range(run, "mem", level), fitted_range(run, "rsn_train")))
 
 
 def last_accuracy(run: Observations, part: str) -> float:
@@ -109,19 +92,6 @@ def matched_test_accuracy(run: Observations) -> float:
     return aligned(run, "accuracy", "rsn_test", HALF)
 
 
-def least_matched_rise(seed: Seed) -> float:
-    """Return the least rise of this from γ = 0.3 to 0.8, if accuracies only rise between evaluations."""
-    by = {}
-    for (_, rate), run in seed.items():
-        time = fitted_time(run, "rsn_train")
-        if isinstance(time, Bound):
-            return math.nan
-        times, accuracy = curve(run, "accuracy", "rsn_test")
-        last, first = np.searchsorted(times, time, "right") - 1, np.searchsorted(times, time, "left")
-        by[rate] = sorted((float(accuracy[last]), float(accuracy[first])))
-    return by[SMALL][0] - by[LARGE][1]
-
-
 def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -> Value:
     """Return by how much one loss exceeds another over a run, or at ``first``, as a share of ln N_Z.
 
@@ -148,11 +118,6 @@ def learned_bias(run: Observations) -> float:
     return bias(run) if has_learned(run) else math.nan
 
 
-def first_bias(run: Observations) -> float:
-    """Return test minus memory accuracy of the drawn weights."""
-    return float(curve(run, "accuracy", "rsn_test")[1][0] - curve(run, "accuracy", "mem")[1][0])
-
-
 def _by_rate(seed: Seed, of: OfRun) -> tuple[FloatArray, FloatArray]:
     """Return γ, ascending, and a measure of a seed's runs."""
     runs = sorted(seed.values(), key=lambda run: run.config.init_rate)
@@ -174,58 +139,22 @@ def least_rise(seed: Seed, of: OfRun) -> float:
     return float(np.diff(_by_rate(seed, of)[1]).min(initial=math.inf)) if len(seed) > 1 else math.nan
 
 
-def crossover(seed: Seed) -> Value:
-    """Return the γ at which the bias becomes positive; NaN if a run learned nothing.
+def least_gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False, learned: bool = False) -> float:
+    """Return a measure at γ = 0.8 minus that at 0.3, the least over variants, or over those that learned.
 
-    The biases are first made monotone in γ by the least change (isotonic regression). Where all have one
-    sign, the crossing lies beyond the least or the greatest γ: a bound.
+    NaN for a single undefined variant; beside others it is left out.
     """
-    rates, biases = _by_rate(seed, learned_bias)
-    if not np.isfinite(biases).all():
-        return math.nan
-    apart = float(np.diff(rates).max())
-    if (biases > 0).all():
-        return Bound(high=float(rates[0]), step=apart)
-    if (biases <= 0).all():
-        return Bound(low=float(rates[-1]), step=apart)
-    fitted = isotonic_regression(biases).x
-    return first_passage(rates, fitted, 0.0) if fitted[0] <= 0 < fitted[-1] else math.nan
-
-
-def gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False) -> float:
-    """Return a measure at γ = 0.8 minus that at 0.3, of one variant."""
-    by = {rate: of(run) for (_, rate), run in seed.items()}
-    return abs(by[SMALL] - by[LARGE]) if absolute else by[SMALL] - by[LARGE]
-
-
-def least_gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False, learned: bool = True) -> float:
-    """Return the least gain over a seed's variants, those that learned or all of them, leaving NaN out."""
-    names = learned_variants(seed) if learned else {name for name, _ in seed}
-    variants = ({key: run for key, run in seed.items() if key[0] == name} for name in names)
-    found = (gain(variant, of, absolute) for variant in variants)
-    return min((value for value in found if math.isfinite(value)), default=math.nan)
+    gains = []
+    for name in learned_variants(seed) if learned else {name for name, _ in seed}:
+        gain = of(seed[name, SMALL]) - of(seed[name, LARGE])
+        gains.append(abs(gain) if absolute else gain)
+    return min(filter(math.isfinite, gains), default=math.nan)
 
 
 def learned_variants(seed: Seed) -> list[str]:
     """Return the variants whose run at γ = 0.8 fitted the reasoning training set, by peak learning rate."""
     found = [v for (v, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
     return sorted(found, key=lambda v: seed[v, SMALL].config.training.peak_learning_rate)
-
-
-def learned_count(seed: Seed) -> float:
-    """Return how many variants learned."""
-    return float(len(learned_variants(seed)))
-
-
-def least_lead(seed: Seed) -> Value:
-    """Return the least doublings of memory over reasoning test at γ = 0.8, over variants that learned."""
-    found = [lead(seed[v, SMALL], "rsn_test") for v in learned_variants(seed)]
-    return extreme((Bound() if math.isnan(ends(value)[0]) else value for value in found), min)
-
-
-def greatest_lead_at_large(seed: Seed) -> Value:
-    """Return the greatest doublings of memory over reasoning test at γ = 0.3, where either was fitted."""
-    return extreme((lead(run, "rsn_test") for (_, rate), run in seed.items() if rate == LARGE), max)
 
 
 def spike(run: Observations) -> Value:
@@ -239,13 +168,13 @@ def spike(run: Observations) -> Value:
     return Bound(low=max(largest, 1.0)) if math.isinf(high) else largest
 
 
-def spike_at(seed: Seed, place: float, below: int = 0) -> Value:
-    """Return the greatest spike over γ, ``below`` the middle (0.5) or the top (1) of the rates that learned.
+def spike_at(seed: Seed, place: float) -> Value:
+    """Return the greatest spike over γ at the middle (0.5) or the top (1) of the rates that learned.
 
     NaN for fewer than two such rates.
     """
     learned = learned_variants(seed)
     if len(learned) < 2:
         return math.nan
-    chosen = learned[round(place * (len(learned) - 1)) - below]
+    chosen = learned[round(place * (len(learned) - 1))]
     return extreme((spike(run) for (variant, _), run in seed.items() if variant == chosen), max)

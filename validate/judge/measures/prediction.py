@@ -8,7 +8,7 @@ token, has no shape.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -26,10 +26,9 @@ from validate.judge.measures.geometry import (
     eq14_plane_distances,
     plane_distances,
 )
-from validate.judge.runs import Seed
-from validate.judge.settings import SMALL
+from validate.judge.settings import SMALL, Seed
 from validate.observe import Observations
-from validate.observe.times import early_epoch, has_learned
+from validate.observe.times import early_epoch
 from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_uniform
 
 
@@ -184,20 +183,6 @@ def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> 
     """Return eq. 14's cosines at these widths."""
     widths = widths_by_others(task, tokens, observed)
     return [cosine_matrix(eq14_embedding(task, tokens, width=width)) for width in widths]
-
-
-def explained_by_others_width(runs: Sequence[Sequence[Observations]]) -> list[float]:
-    """Return for each seed the share of the pairs' variance that eq. 14 explains early, fitted on the others.
-
-    NaN for a run that learned nothing, and for fewer than three seeds, since two are only one pair.
-    """
-    alone = [run for (run,) in runs]
-    task, tokens = alone[0].task, alone[0].task.reasoning_anchors
-    matrices = [run.cosines(tokens, early_epoch(run)) for run in alone]
-    predicted = fitted_by_others(task, tokens, matrices)
-    shares = (r_squared(*map(off_diagonal, pair)) for pair in zip(matrices, predicted, strict=True))
-    each = zip(alone, shares, strict=True)
-    return [share if len(alone) > 2 and has_learned(run) else math.nan for run, share in each]
 
 
 def plane_skill(run: Observations, group: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +88,8 @@ def trained() -> dict[str, Any]:
 
 def smallest_cosine(
     draw: int,
-    kind: Literal["attention", "value", "output", "position"],
-    terms: Literal["cosines", "shuffled"] = "cosines",
+    kind: str,
+    terms: str = "cosines",
 ) -> float:
     """Return the smallest cosine over layers of a trained matrix and its leading term, for one draw of texts.
 
