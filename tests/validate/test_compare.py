@@ -22,7 +22,6 @@ from validate.compare.ranking import (
     rung_distances,
 )
 from validate.judge.measures.agreement import measures
-from validate.judge.measures.prediction import widths_by_others
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, marginal_cosines, uniform_cosines
@@ -183,9 +182,9 @@ def _frozen_errors(run):
 def test_widths_are_fitted_on_the_other_seeds(small):
     tokens = small.task.reasoning_anchors
     observed = [run.cosines(tokens, 6) for run in small.runs]
-    first, second = widths_by_others(small.task, tokens, observed)
-    assert widths_by_others(small.task, tokens, observed[1:]) == [first]
-    assert widths_by_others(small.task, tokens, observed[:1]) == [second]
+    first, second = compare.widths_by_others(small.task, tokens, observed)
+    assert compare.widths_by_others(small.task, tokens, observed[1:]) == [first]
+    assert compare.widths_by_others(small.task, tokens, observed[:1]) == [second]
 
 
 def test_time_is_the_sum_of_learning_rates(runs):

@@ -13,13 +13,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sim.runs.table import frame
-from theory import InputError
+from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import check_tokens, checked
 from theory.edge.display import html_table, spread
 from validate.compare.answer import Answer, answers
 from validate.judge.measures.agreement import MEASURES, measures
-from validate.judge.measures.prediction import fitted_by_others
 from validate.judge.stats import Estimate, Record, each_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe.groups import Setting, as_settings
@@ -180,3 +179,15 @@ def _pairs_and_rows(matrices: Sequence[FloatArray]) -> tuple[FloatArray, FloatAr
     stacked = np.array(matrices)
     m, n, _ = stacked.shape
     return stacked[:, *np.triu_indices(n, 1)], stacked[:, ~np.eye(n, dtype=bool)].reshape(m, n, n - 1)
+
+
+def widths_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
+    """Return eq. 14's best width for each seed, fitted to the *other* seeds' cosines where there are any."""
+    others = [observed[:i] + observed[i + 1 :] or observed for i in range(len(observed))]
+    return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
+
+
+def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[FloatArray]:
+    """Return eq. 14's cosines at these widths."""
+    widths = widths_by_others(task, tokens, observed)
+    return [cosine_matrix(eq14_embedding(task, tokens, width=width)) for width in widths]

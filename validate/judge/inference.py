@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import digamma, polygamma, stdtr, stdtrit
+from scipy.special import betaincinv, digamma, polygamma, stdtr, stdtrit
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ class Proportion:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the Clopper–Pearson interval."""
-        from scipy.stats import binomtest
-
-        found = binomtest(self.count, self.of).proportion_ci(1 - level, method="exact")
-        return float(found.low), float(found.high)
+        k, n = self.count, self.of
+        low = betaincinv(k, n - k + 1, level / 2) if k else 0.0
+        high = betaincinv(k + 1, n - k, 1 - level / 2) if k < n else 1.0
+        return float(low), float(high)
 
     def p_value(self, threshold: float) -> float:
-        """Return the two-sided p-value of a threshold."""
-        from scipy.stats import binomtest
-
-        return float(binomtest(self.count, self.of, threshold).pvalue)
+        """Return the two-sided p-value of a threshold: of all counts that are no likelier than this one."""
+        n, t = self.of, threshold
+        chances = np.array([math.comb(n, k) * t**k * (1 - t) ** (n - k) for k in range(n + 1)])
+        return float(min(1.0, chances[chances <= chances[self.count] * (1 + 1e-7)].sum()))
 
     def p_within(self, centre: float, margin: float) -> float:
         """Return 1: a few seeds never show a share to be within a margin."""
@@ -123,4 +123,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return [float(p) for p in adjusted]
+
+
+def step_up(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number by Benjamini and Hochberg's step-up method, in that order."""
+    p = np.asarray(p_values, float)
+    order = np.argsort(p)[::-1]
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(p[order] * len(p) / np.arange(len(p), 0, -1))
     return [float(p) for p in adjusted]

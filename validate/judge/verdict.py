@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from theory.edge.checked import checked
 from validate.judge.claim import Claim, Threshold
 from validate.judge.condition import conditions_of
-from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion, holm
+from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion, holm, step_up
 from validate.judge.measured import Absent, Find, Measured, measure, priors_of
 from validate.judge.result import AT_THRESHOLD, NO_EFFECT, Finding, Outcome, Part, Reading, State, Verdict
 from validate.judge.settings import LEVEL
@@ -224,12 +224,9 @@ def verdict_of(endpoints: Sequence[Outcome]) -> Verdict:
 
 def benjamini_hochberg(findings: Sequence[Finding]) -> list[dict[str, float]]:
     """Return for each claim, by setting, the adjusted p-value of the primary endpoint, where runs test it."""
-    from scipy.stats import false_discovery_control
-
     primaries = {(i, s): f.endpoints(s)[0] for i, f in enumerate(findings) for s in f.verdicts}
     # A computed number has no error to control; the p-value of a look is scaled to the usual level.
     tested = {k: o for k, o in primaries.items() if o.runs != "computed" and o.p_value is not None}
     p_values = [min(1.0, (o.p_value or 0.0) * (LEVEL / (o.level or LEVEL))) for o in tested.values()]
-    adjusted = false_discovery_control(p_values).tolist() if tested else []
-    q = dict(zip(tested, adjusted, strict=True))
+    q = dict(zip(tested, step_up(p_values), strict=True))
     return [{s: q[i, s] for s in f.verdicts if (i, s) in q} for i, f in enumerate(findings)]

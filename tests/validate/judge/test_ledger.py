@@ -11,7 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from theory import InputError, Task, count_population
+from theory import InputError
 from validate import Endpoint, Findings, judge_claims, ledger
 from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
 from validate.judge.condition import conditions_of
@@ -161,37 +161,20 @@ def test_every_mark_of_a_bound_is_explained(mark):
     assert found.startswith(f"{mark}: a bound")
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Take a task of eight keys and narrow matrices in place of the paper's."""
-    task = Task(
-        keys=range(20, 28), reasoning_anchors=range(8, 12), memory_anchors=range(1, 4), n_anchors=2,
-        length=3, vocab_size=60,
-    )  # fmt: skip
-    population = count_population(task)
-    monkeypatch.setattr(computed, "population", lambda: population)
-    monkeypatch.setattr(computed, "D_M", 20)
-    monkeypatch.setattr(computed, "D_F", 30)
-    computed.error_order.cache_clear()
-    yield
-    computed.error_order.cache_clear()
-
-
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("number", "verdict"), [(7, "holds"), (19, "holds"), (20, "holds"), (28, "fails"), (38, "holds")]
 )
 def test_computed_claims(number, verdict):
     """Props. 2-3 fail as printed: their form leaves out the last position's own weight."""
-    (finding,) = judge_claims(ledger([number]), lambda needs: pytest.fail("no run is needed"))
+    (claim,) = ledger([number])
+    (finding,) = judge_claims([replace(claim, shown=())], lambda needs: pytest.fail("no run is needed"))
     assert finding.verdict == verdict, [(o.measure, o.state) for o in finding.conditions]
 
 
-@pytest.mark.usefixtures("small")
 def test_the_leading_error_is_small_for_small_weights_but_not_of_scrambled_laws():
-    weights = computed.weights(0.5, 0).scaled(0.01)
-    assert computed.leading_error(weights) < 1e-4
-    assert computed.leading_error(weights, scramble=True) > 0.3
+    weights = computed.weights(0.5, 0, 10).scaled(0.01)
+    assert computed.leading_error(weights, 10) < 1e-4
+    assert computed.leading_error(weights, 10, scramble=True) > 0.3
 
 
 def test_powers_of_q_tell_skewed_anchors_from_symmetric_ones():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -127,24 +128,19 @@ def test_one_computed_number_decides_without_seeds(values, verdict):
     assert judge_claim(Claim(0, "name", "A statement.", asked), find).verdict == verdict
 
 
-def test_the_interval_of_a_mean_of_bounds_reaches_from_the_low_ends_to_the_high_ones():
-    low, high = [1.0, 1.2, 0.9], [2.0, 2.6, 1.9]
-    half, wide = (stats.t.ppf(0.975, 2) * np.std(own, ddof=1) / math.sqrt(3) for own in (low, high))
+def test_a_mean_of_bounds_has_both_ends_intervals_the_weaker_p_value_and_the_nearer_mean():
+    low, high = [1.0, 1.2, 0.9], [2.0, 3.6, 1.9]
+    half, wide = (stats.t.ppf(0.975, 2) * stats.sem(own) for own in (low, high))
     bounds = [Bound(*pair) for pair in zip(low, high, strict=True)], [Bound(x) for x in low]
     for values, end in zip(bounds, (np.mean(high) + wide, math.inf), strict=True):
         (outcome,) = judged(endpoint(values)).conditions
         found = outcome.estimate
         assert (found.low, found.high) == pytest.approx((np.mean(low) - half, end))
+        assert (outcome.state, found.mean) == ("holds", pytest.approx(np.mean(low)))
+        p = [stats.ttest_1samp(ends, 0.0).pvalue for ends in (low, high)]
+        assert outcome.p_value == pytest.approx(p[1] if math.isfinite(end) else p[0])
+    assert p[0] < p[1]
     assert str(found).endswith(f"[{np.mean(low) - half:.3f}, ∞)")
-
-
-def test_the_weaker_p_value_of_two_ends_counts_and_the_nearer_mean_is_shown():
-    low, high = [1.0, 1.2, 0.9], [2.0, 3.6, 1.9]
-    (outcome,) = judged(endpoint([Bound(*pair) for pair in zip(low, high, strict=True)])).conditions
-    p = [stats.ttest_1samp(end, 0.0).pvalue for end in (low, high)]
-    assert outcome.state == "holds"
-    assert outcome.p_value == pytest.approx(max(p)) == pytest.approx(p[1])
-    assert outcome.estimate.mean == pytest.approx(np.mean(low))
     (open_below,) = judged(endpoint([Bound(-math.inf, x) for x in low], below(5.0))).conditions
     assert (open_below.state, open_below.estimate.mean) == ("holds", pytest.approx(np.mean(low)))
     assert (open_below.estimate.low, open_below.side) == (-math.inf, "≤")
@@ -202,6 +198,20 @@ def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
     assert outcome.estimate.mean == pytest.approx(2.0)
     assert outcome.cells(["seeds"]) == ["3"]  # No threshold that a seed could meet.
     assert str(within(0.0, of=0.3)) == "within 0 of 0.3"
+
+
+def test_what_the_correction_leaves_undecided_shows_the_interval_that_says_so():
+    """The first endpoint excludes its threshold at 5 %, and not at the level to which two endpoints come."""
+    values = [0.505, 0.505, 1.495, 1.495]
+    alone, beside = judged(endpoint(values)).primary, judged(endpoint(values), endpoint(WIDE)).primary
+    assert (alone.corrected, alone.adjusted) == ("holds", None)
+    assert alone.found() == "1.000 [0.090, 1.910]"
+    assert (beside.state, beside.corrected, beside.estimate) == ("holds", "undecided", alone.estimate)
+    low, high = stats.t.interval(0.975, 3, 1.0, stats.sem(values))
+    assert low < 0 < alone.p_value < 0.05 < beside.adjusted_p == pytest.approx(2 * alone.p_value)
+    assert beside.cells(["state", "mean [95 %]"]) == ["undecided", f"1.000 [{low:.3f}, {high:.3f}] (97.5 %)"]
+    # Where all hold, each does at its own level.
+    assert judged(endpoint(values), endpoint(values)).primary.corrected == "holds"
 
 
 def test_a_source_on_which_runs_disagree_is_the_users():
@@ -334,39 +344,20 @@ def test_a_row_shows_the_endpoints_that_decide_it_with_their_units(endpoints, nu
     assert all(one.startswith(wanted) for one, wanted in zip(told, numbers, strict=True))
 
 
-def two_endpoints(first, second, measure=value):
-    """Judge two endpoints of one claim at three settings, each with one measure and γ, in given words."""
-    runs = {setup: stored(own) for setup, own in THREE.items()}
-    asked = [
-        Endpoint(first, value, SMALL, holds=above(0.0), runs=runs),
-        Endpoint(second, measure, SMALL, LARGE, holds=above(-1.0), runs=runs),
-    ]
-    return judge_claim(Claim(0, "name", "A statement.", asked, settings=[*THREE]), find)
-
-
-def test_rewording_an_endpoint_changes_no_number():
-    """Variances are pooled by the measure, its arguments, γ and runs, and by nothing that is only read."""
-
-    def numbers(finding):
-        return [(o.estimate, o.p_value, o.adjusted_p, o.state) for o in finding.conditions]
-
-    expected = numbers(over(THREE, what="a measure"))
-    assert numbers(over(THREE, what="the same measure in other words")) == expected
-    assert numbers(two_endpoints("one", "two")) == numbers(two_endpoints("alike", "alike"))
-
-
-def test_arguments_of_a_measure_tell_variances_apart():
+def test_variances_are_told_apart_by_measure_arguments_rates_and_runs_and_by_no_words():
     def scaled(run, by):
         return by * run.value
 
+    def kinds(*asked):
+        conditions = conditions_of(Claim(0, "name", "A statement.", asked, settings=[*THREE]))
+        return [c.kind for c in conditions if c.setup is GROUP]
+
     runs = {setup: stored(own) for setup, own in THREE.items()}
-    by = [Endpoint("scaled", partial(scaled, by=n), SMALL, holds=above(0.0), runs=runs) for n in (1.0, 10.0)]
-    claim = Claim(0, "name", "A statement.", by, settings=[*THREE])
-    kinds = [c.kind for c in conditions_of(claim)]
-    assert len(set(kinds)) == 2
-    found = judge_claim(claim, find)
-    apart = np.reshape(widths(found), (3, 2))
-    assert apart[:, 1] == pytest.approx(10 * apart[:, 0])
+    one = Endpoint("one", partial(scaled, by=1.0), SMALL, holds=above(0.0), runs=runs)
+    assert len(set(kinds(one, replace(one, what="the same in other words", unit="{} steps")))) == 1
+    others = {"measure": partial(scaled, by=10.0), "at": LARGE, "minus": LARGE, "runs": Runs("another")}
+    assert len(set(kinds(one, *(replace(one, **{key: other}) for key, other in others.items())))) == 5
+    assert widths(over(THREE, what="one")) == widths(over(THREE, what="two"))
 
 
 def test_false_discoveries_are_controlled_over_the_primary_endpoints_that_runs_test():

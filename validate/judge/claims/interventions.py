@@ -26,7 +26,7 @@ from validate.observe.times import last_epoch
 # fmt: off
 CHANGES = {
     "bias": partial(least_gain, absolute=True),
-    "mean cosine among memory anchors at the end":
+    "final mean cosine among memory anchors":
         partial(least_gain, of=partial(mean_cosine, tokens="memory anchors", when=last_epoch), absolute=True),
 }
 DECAYS = ("0.0", "0.1", "1.0", "10.0")
@@ -109,22 +109,20 @@ CLAIMS = (
                   "random ones, or those of other anchors, they are not.",
         section="test of 3.2", settings=(MLP,), runs=Runs("frozen-long"),
         endpoints=[
-            Endpoint("highest reasoning test accuracy, embeddings frozen at the predicted ones minus "
-                     "random ones", best_test_accuracy, at=SMALL,
-                     minus=Other("highest reasoning test accuracy, embeddings frozen at random ones",
-                                 runs=Runs("frozen-long", "frozen-random")), holds=above(0, margin=0.05),
-                     reason="the prediction must be the cause, not the freezing", scale=SHARE,
-                     runs=Runs("frozen-long", "frozen")),
+            *(Endpoint("highest reasoning test accuracy, embeddings frozen at the predicted ones minus "
+                       f"{other}", best_test_accuracy, at=SMALL,
+                       minus=Other(f"highest reasoning test accuracy, embeddings frozen at {frozen}",
+                                   runs=Runs("frozen-long", variant)),
+                       holds=above(0, margin=0.05), reason=reason, scale=SHARE,
+                       runs=Runs("frozen-long", "frozen"))
+              for other, frozen, variant, reason in (
+                  ("random ones", "random ones", "frozen-random",
+                   "the prediction must be the cause, not the freezing"),
+                  ("other anchors' ones", "the predicted ones of other anchors", "frozen-shuffled",
+                   "each anchor's own prediction must be the cause, not regularity"))),
             Endpoint("highest reasoning test accuracy, embeddings frozen at the predicted ones",
                      best_test_accuracy, at=SMALL, holds=at_least(0.5, margin=0.05),
                      reason="half of the held-out sums", scale=SHARE, step=ACCURACY,
-                     runs=Runs("frozen-long", "frozen")),
-            Endpoint("highest reasoning test accuracy, embeddings frozen at the predicted ones minus "
-                     "other anchors' ones", best_test_accuracy, at=SMALL,
-                     minus=Other("highest reasoning test accuracy, embeddings frozen at the predicted "
-                                 "ones of other anchors", runs=Runs("frozen-long", "frozen-shuffled")),
-                     holds=above(0, margin=0.05),
-                     reason="each anchor's own prediction must be the cause, not regularity", scale=SHARE,
                      runs=Runs("frozen-long", "frozen")),
         ],
         shown=[

@@ -31,11 +31,10 @@ def corpora(
                       "more than their entropies differ.",
             section="3.4, Fig. 1", settings=settings,
             endpoints=[
-                Endpoint("gap of losses (nats)", loss_gap, at=small, holds=above(0), reason="no gap"),
-                Endpoint("gap above tokens' entropy", partial(loss_gap, known="frequencies"), at=small,
-                         holds=above(0), reason="no gap"),
-                Endpoint("gap above pairs' entropy", partial(loss_gap, known="pairs"), at=small,
-                         holds=above(0), reason="no gap"),
+                *(Endpoint(name, partial(loss_gap, known=known), at=small, holds=above(0), reason="no gap")
+                  for name, known in (("gap of losses (nats)", "nothing"),
+                                      ("gap above tokens' entropy", "frequencies"),
+                                      ("gap above pairs' entropy", "pairs"))),
             ],
             shown=[
                 *(Endpoint(f"gap before training, above the entropy of {name}",
@@ -82,12 +81,11 @@ def corpora(
                          holds=above(0, margin=0.05), reason="no difference", scale=(-2.0, 2.0)),
             ],
             shown=[
-                Endpoint("difference of mean cosines, tokens of equal frequency",
-                         partial(cosine_contrast, matched=True), at=small, scale=(-2.0, 2.0)),
-                Endpoint(f"difference of mean cosines, γ = {large:g}", cosine_contrast, at=large,
-                         scale=(-2.0, 2.0)),
-                Endpoint(f"difference of mean cosines, tokens of equal frequency, γ = {large:g}",
-                         partial(cosine_contrast, matched=True), at=large, scale=(-2.0, 2.0)),
+                *(Endpoint(f"difference of mean cosines{name}", partial(cosine_contrast, matched=matched),
+                           at=rate, scale=(-2.0, 2.0))
+                  for name, matched, rate in (
+                      (", tokens of equal frequency", True, small), (f", γ = {large:g}", False, large),
+                      (f", tokens of equal frequency, γ = {large:g}", True, large))),
             ],
         ),
         Claim(

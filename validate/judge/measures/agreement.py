@@ -86,10 +86,14 @@ def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def _ranks(cosines: FloatArray) -> FloatArray:
-    """Return ranks along the last axis; cosines that are equal except for rounding tie."""
-    from scipy.stats import rankdata  # Takes a second, and most commands rank nothing.
+    """Return ranks along the last axis; cosines that are equal except for rounding share their mean rank."""
 
-    return np.asarray(rankdata(cosines.round(12), axis=-1))
+    def of(row: FloatArray) -> FloatArray:  # scipy.stats has it, and takes longer to import than all ranks.
+        ordered = np.sort(row)
+        ranks = (np.searchsorted(ordered, row) + np.searchsorted(ordered, row, "right") + 1) / 2
+        return np.where(np.isnan(row).any(), math.nan, ranks)
+
+    return np.apply_along_axis(of, -1, cosines.round(12))
 
 
 def slope(predicted: npt.ArrayLike, observed: npt.ArrayLike) -> float:

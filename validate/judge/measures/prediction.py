@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from theory import Task, cosine_matrix, eq14_embedding, fit_width, off_diagonal
+from theory import Task, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
 from validate.judge.measures.agreement import correlation as along
 from validate.judge.measures.agreement import measures, pearson, r_squared
@@ -129,7 +129,8 @@ def exchanged_excess(run: Observations, pairs: str, n: int = 200) -> float:
         for rule in rules:
             order[rule] = rule[rng.permutation(len(rule))]
     among = pair_kinds(task)[pairs]
-    guesses = np.array([off_diagonal(predicted[np.ix_(order, order)])[among] for order in orders])
+    i, j = (orders[:, of[among]] for of in np.triu_indices(len(tokens), 1))
+    guesses = predicted[i, j]
     own, *exchanged = along(guesses, np.broadcast_to(observed[among], guesses.shape))
     return float(own - np.mean(exchanged))
 
@@ -171,18 +172,6 @@ def fitted_width(run: Observations, when: When = early_epoch) -> float:
     """Return the width of eq. 14 that fits a run's own reasoning anchors best."""
     tokens = run.task.reasoning_anchors
     return fit_width(run.task, tokens, run.cosines(tokens, when(run)))
-
-
-def widths_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[float]:
-    """Return eq. 14's best width for each seed, fitted to the *other* seeds' cosines where there are any."""
-    others = [observed[:i] + observed[i + 1 :] or observed for i in range(len(observed))]
-    return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
-
-
-def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[FloatArray]:
-    """Return eq. 14's cosines at these widths."""
-    widths = widths_by_others(task, tokens, observed)
-    return [cosine_matrix(eq14_embedding(task, tokens, width=width)) for width in widths]
 
 
 def plane_skill(run: Observations, group: str) -> float:
