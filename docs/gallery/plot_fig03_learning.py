@@ -10,13 +10,13 @@ Two dotted lines are computed from the task. In A, the entropy of a memory ancho
 model that knows eq. 7 and nothing else has this memory loss. In B, the memory accuracy that no sum of
 embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels differ.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 3 25
 
 ``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. Which study A shows,
-and the command that trains the runs again, stands below.
+order) of which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. The study of A, and
+the command that trains its runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -11,7 +11,7 @@ order; from a narrow network that was trained beforehand up to the same training
 size too (:doc:`/theory/adaptive`); from P^s − P̄ (the drive once the marginal distribution P̄ is fitted); and
 from the late direction of the frozen flow with the run's own initial weights.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 4
 

@@ -2,19 +2,19 @@ r"""
 Figure 5: the Transformer's embedding
 =====================================
 
-The same for the Transformer (Prop. 2, 3, Theorem 1): cosine matrices (A), the first two principal
+As Fig. 4, for the Transformer (Prop. 2, 3, Theorem 1): cosine matrices (A), the first two principal
 components of anchors and keys (B), one row of cosines against the label distributions and against eq. 14
 with the paper's width (C), and the components of eq. 14's w̃ (D), which lie on an arc in numerical order.
 
 The paper finds memory anchors aligned here too; the caption says what these runs show. Eq. 14's width of 12
 is the paper's and is not what the variance of the label distribution gives.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 5 9 27
 
-``anchorflow figures 5`` draws it from the likeliest setting of the paper (:doc:`/claims` has their order) of
-which runs at γ = 0.8 are kept. Which study that is, and the command that trains the runs again, stands below.
+``anchorflow figures 5`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
+of which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

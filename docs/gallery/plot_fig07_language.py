@@ -2,14 +2,14 @@ r"""
 Figure 7: the corpora apart, over γ
 ===================================
 
-A: the distance of the two losses over γ, relative as in the paper, and above what each corpus's own
-entropies allow. B: the cosines of each corpus's most frequent words at the paper's step 5000, beside those
+A: the gap between the two losses over γ, relative as in the paper, and beyond what each corpus's own
+entropies explain. B: the cosines of each corpus's most frequent words at the paper's step 5000, beside those
 that the counts of the text predict before training, and the same from shuffled text, which keeps
 frequencies alone. The paper's claim: words of PrOntoQA stay apart and words of TinyStories align. The claim
 is judged on all tokens, whose mean cosines the caption gives; B shows the frequent words, where the two
 corpora need not differ.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 7
 

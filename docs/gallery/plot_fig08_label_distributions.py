@@ -8,12 +8,12 @@ four memory mappings with nested label ranges (right). The paper finds that earl
 is low, the outputs stay inside each range: the label distribution of a token is learned before any single
 label. The mass inside its range stands above each panel.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 8
 
 ``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-memory-long fig8-ranges --run --keep``
-trains its runs anew. On the left, of each network the longest runs are shown.
+trains its runs anew. The left panels show the longest runs of each network.
 """
 
 from validate.figures.paper import draw_figure

@@ -6,12 +6,12 @@ cos(s, ·) for every reasoning anchor s: what the label distributions predict, w
 width says, and what training did, with intervals over seeds. The paper plots eq. 14 alone and finds
 discrepancies for large s.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 9
 
-``anchorflow figures 9`` draws it from the likeliest setting of the paper (:doc:`/claims` has their order) of
-which runs at γ = 0.8 are kept. Which study that is, and the command that trains the runs again, stands below.
+``anchorflow figures 9`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
+of which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -6,13 +6,13 @@ The first attention at large initial weights, for which Lemma 1 promises little,
 average over γ. The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at
 initialisation; it says nothing of later epochs.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 12 10
 
-``anchorflow figures 12`` draws it from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept. Which study that is, and the command that trains the
-runs again, stands below.
+``anchorflow figures 12`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
+of which runs at γ = 0.3 and 0.8 are kept. Its study, and the command that trains the runs again, are named
+below.
 """
 
 from validate.figures.paper import draw_figure

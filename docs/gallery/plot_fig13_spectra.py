@@ -8,13 +8,13 @@ over the largest, a panel for each kind of matrix; B and C have the effective ra
 between matrices. The theory's reason for low rank: along C, the token-label matrix, the ranks are learned one
 by one.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 13
 
 ``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their
 order) of which runs at γ = 0.3 and 0.8 are kept; D, of other runs, stands beside C where these have more γ.
-Which studies it shows, and the commands that train the runs again, stand below.
+The studies, and the commands that train the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -5,7 +5,7 @@ Figure 14: embeddings at larger initial scales
 The cosines of each corpus's most frequent words at the paper's step 5000, at every initial scale. The paper's
 claim: only small initial weights give the embedding a structure.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 14
 

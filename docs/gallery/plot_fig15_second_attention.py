@@ -10,12 +10,12 @@ finds a rising line, from positions alone.
 Each seed is drawn thin, and those that learn the sums in one of two ways have rows of their own
 (:doc:`/results/two_ways`).
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 15
 
-``anchorflow figures 15`` draws it from the likeliest setting of the paper (:doc:`/claims` has their order) of
-which runs at γ = 0.8 are kept. Which study that is, and the command that trains the runs again, stands below.
+``anchorflow figures 15`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
+of which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -2,16 +2,16 @@ r"""
 Figure 16: learning without layer norm
 ======================================
 
-Fig. 3A for a Transformer without layer norm (Appendix F). The theory has none. The paper finds
-the same bias: small weights favour reasoning, and large ones do not.
+Fig. 3A for a Transformer without layer norm (Appendix F), as in the theory. The paper finds the same bias:
+small weights favour reasoning, and large ones do not.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 16
 
 ``anchorflow figures 16`` draws it from the likeliest setting, taken without its norm, of which runs at
-γ = 0.3 and 0.8 are kept: at full size if there are such runs, and otherwise at a quarter of the size. Which
-study that is, and the command that trains the runs again, stands below.
+γ = 0.3 and 0.8 are kept: at full size if there are such runs, and otherwise at a quarter of the size. Its
+study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

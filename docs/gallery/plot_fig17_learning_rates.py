@@ -7,13 +7,13 @@ All panels of A and B have the same axes. The last row has the largest rise of e
 value before it; the paper reports severe spikes at its largest rate. The theory is one of gradient flow and
 knows no spikes.
 
-What the ledger says of it, over all settings and not of these runs alone:
+Claims about this figure, judged at all settings and not by these runs alone:
 
 .. claims-of-figure:: 17
 
 ``anchorflow figures 17`` draws it from the likeliest setting at a quarter of the size, over the peak of its
-schedule. Where these runs are not kept, it shows shorter ones at full size. Which study that is, and the
-command that trains the runs again, stands below.
+schedule. Where these runs are not kept, it shows shorter ones at full size. Their study, and the command that
+trains them again, are named below.
 """
 
 from validate.figures.paper import draw_figure
