@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from theory.corpus.associations import corpus_associations as corpus_associations
     from theory.corpus.counts import CorpusCounts as CorpusCounts
     from theory.corpus.counts import corpus_counts as corpus_counts
+    from theory.corpus.counts import corpus_gram as corpus_gram
+    from theory.corpus.counts import corpus_mean_cosine as corpus_mean_cosine
     from theory.corpus.counts import pair_counts as pair_counts
     from theory.corpus.geometry import CorpusGeometry as CorpusGeometry
     from theory.corpus.geometry import corpus_geometry as corpus_geometry
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from theory.corpus.operators import bigram_operator as bigram_operator
     from theory.corpus.operators import context_operator as context_operator
     from theory.corpus.operators import top_singular as top_singular
-    from theory.corpus.rows import corpus_gram as corpus_gram
-    from theory.corpus.rows import corpus_mean_cosine as corpus_mean_cosine
     from theory.corpus.sequences import shuffled_tokens as shuffled_tokens
     from theory.derive import Derivation as Derivation
     from theory.derive import derivations as derivations
@@ -88,19 +88,19 @@ if TYPE_CHECKING:
     from theory.shapes.cosines import cosine_matrix as cosine_matrix
     from theory.shapes.cosines import off_diagonal as off_diagonal
     from theory.shapes.cosines import principal_components as principal_components
-    from theory.shapes.eq14 import eq14_embedding as eq14_embedding
-    from theory.shapes.eq14 import fit_width as fit_width
+    from theory.shapes.fits import Exponent as Exponent
+    from theory.shapes.fits import eq14_embedding as eq14_embedding
+    from theory.shapes.fits import fit_exponent as fit_exponent
+    from theory.shapes.fits import fit_width as fit_width
     from theory.shapes.gaussian import GaussianShape as GaussianShape
-    from theory.shapes.gaussian import NormalDistance as NormalDistance
     from theory.shapes.gaussian import gaussian_embedding as gaussian_embedding
     from theory.shapes.gaussian import gaussian_shape as gaussian_shape
-    from theory.shapes.gaussian import inner_product_difference as inner_product_difference
     from theory.shapes.gaussian import label_distribution_embedding as label_distribution_embedding
-    from theory.shapes.gaussian import normal_distance as normal_distance
     from theory.shapes.inner_product_bound import InnerProductBound as InnerProductBound
+    from theory.shapes.inner_product_bound import NormalDistance as NormalDistance
     from theory.shapes.inner_product_bound import inner_product_bound as inner_product_bound
-    from theory.shapes.power_law import Exponent as Exponent
-    from theory.shapes.power_law import fit_exponent as fit_exponent
+    from theory.shapes.inner_product_bound import inner_product_difference as inner_product_difference
+    from theory.shapes.inner_product_bound import normal_distance as normal_distance
     from theory.task.mapping import Mapping as Mapping
     from theory.task.population import Population as Population
     from theory.task.population import draw_tables as draw_tables

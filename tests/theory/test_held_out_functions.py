@@ -237,6 +237,13 @@ def test_counts_of_combinations_may_be_longer_than_64_bits(q: int) -> None:
             assert not found[3:].any()
 
 
+def test_a_total_that_is_held_out_whole_has_no_mass_left() -> None:
+    """One forty-ninth times 49 is not 1 in float64."""
+    sums = Mapping(range(1, 50), Sum(), held_out=[(1, 1)])
+    task = Task(keys=[60], n_anchors=2, length=3, vocab_size=200, mappings=[sums])
+    assert theory.label_distribution(task, 1, held_out=True)[62] == 0
+
+
 @pytest.mark.parametrize("length", [3, 4])
 def test_matrix_of_the_enumerated_rule_is_exact(length: int, record_error: Record) -> None:
     """Without tables nothing is random: C of the population equals the expected C."""

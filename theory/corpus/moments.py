@@ -12,7 +12,7 @@ per document, K is the :math:`(n\|\hat p\|^2 - 1)/(n - 1)` of ``theory.sample_la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,21 +65,14 @@ def document_moments(
 
     ``entries_of`` returns the entries of a block of documents, which are numbered within the block.
     """
-    parts = [Part.empty(n, vocab_size) for _ in range(n_parts)]
-    for number, block in _dealt(sequences, vocab_size, n_parts):
-        parts[number].add(entries_of(block), vocab_size)
-    return parts
-
-
-def _dealt(sequences: Sequences, vocab_size: int, n_parts: int) -> Iterator[tuple[int, Block]]:
-    """Deal documents out in turn, and yield blocks of about ``_TOKENS`` tokens with their set's number."""
-    dealt = 0
+    parts, dealt = [Part.empty(n, vocab_size) for _ in range(n_parts)], 0
     for block in read_blocks(sequences, vocab_size, _TOKENS * n_parts):
         documents = block.split()
-        for number in range(n_parts):
-            hand = documents[(number - dealt) % n_parts :: n_parts]
-            yield from ((number, part) for part in read_blocks(hand, vocab_size, _TOKENS))
+        for number, part in enumerate(parts):
+            for hand in read_blocks(documents[(number - dealt) % n_parts :: n_parts], vocab_size, _TOKENS):
+                part.add(entries_of(hand), vocab_size)
         dealt += len(documents)
+    return parts
 
 
 @dataclass(frozen=True)

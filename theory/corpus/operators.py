@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import NO_PAIRS, Block, Sequences, Tokens, check_repeatable, read_blocks
+from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable, read_blocks
 from theory.edge.arrays import Float64, FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.errors import InputError
@@ -58,15 +58,36 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     vocab_size : int
         V.
     """
-    corpus = _Passes(sequences, vocab_size)
+    check_repeatable(sequences)
+    n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
+    if not n_pairs:
+        raise InputError("sequences", "empty", *NO_PAIRS)
+
+    def summed(vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
+        """Return a part's rows over all positions, summed by token and divided by n: shape (V, k)."""
+        total = np.zeros((vocab_size, vectors.shape[1]))
+        for block in read_blocks(sequences, vocab_size, _BLOCK):
+            width = max(1, _ENTRIES // len(block.tokens))
+            for first in range(0, vectors.shape[1], width):
+                columns = slice(first, first + width)
+                tokens, rows = part(block, vectors[:, columns])
+                place = (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1))
+                by_token = sparse.csc_array(place, shape=(vocab_size, len(tokens)))
+                total[:, columns] += np.asarray(by_token @ rows)
+        return total / n_pairs
+
+    def averages(block: Block, v: FloatArray) -> Labelled:
+        return block.labels, block.running_sum(v[block.inputs]) / block.positions[:, None]
+
+    def to_contexts(block: Block, v: FloatArray) -> Labelled:
+        return block.inputs, block.running_sum(v[block.labels] / block.positions[:, None], backwards=True)
 
     def product(v: FloatArray) -> FloatArray:
-        rows = corpus.sum(v, lambda block, v: (block.labels, _averages(block, v)))
+        rows = summed(v, averages)
         return np.asarray(rows - rows.mean(axis=0))
 
     def adjoint(v: FloatArray) -> FloatArray:
-        centred = np.asarray(v - v.mean(axis=0))
-        return corpus.sum(centred, lambda block, v: _to_contexts(block, v[block.labels]))
+        return summed(np.asarray(v - v.mean(axis=0)), to_contexts)
 
     return _operator(vocab_size, product, adjoint)
 
@@ -105,40 +126,6 @@ def top_singular(
     falling = np.asarray(values[order], np.float64)
     turn = settled_turn(np.asarray(left[:, order], np.float64), falling)
     return left[:, order] @ turn, falling, turn.T @ right[order]
-
-
-class _Passes:
-    """Sums over the positions of a corpus, each divided by their number."""
-
-    def __init__(self, sequences: Sequences, vocab_size: int) -> None:
-        check_repeatable(sequences)
-        self.sequences, self.vocab_size = sequences, vocab_size
-        self.n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
-        if not self.n_pairs:
-            raise InputError("sequences", "empty", *NO_PAIRS)
-
-    def sum(self, vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
-        """Return ``part``'s rows summed by token and divided by n, shape (V, k); a few columns at a time."""
-        total = np.zeros((self.vocab_size, vectors.shape[1]))
-        for block in read_blocks(self.sequences, self.vocab_size, _BLOCK):
-            width = max(1, _ENTRIES // len(block.tokens))
-            for first in range(0, vectors.shape[1], width):
-                columns = slice(first, first + width)
-                tokens, rows = part(block, vectors[:, columns])
-                place = (np.ones(len(tokens)), tokens, np.arange(len(tokens) + 1))
-                by_token = sparse.csc_array(place, shape=(self.vocab_size, len(tokens)))
-                total[:, columns] += np.asarray(by_token @ rows)
-        return total / self.n_pairs
-
-
-def _averages(block: Block, vectors: FloatArray) -> FloatArray:
-    """Return c_k · v at every position, shape (n_pairs, k)."""
-    return block.running_sum(vectors[block.inputs]) / block.positions[:, None]
-
-
-def _to_contexts(block: Block, rows: FloatArray) -> Labelled:
-    """Spread a value at every position over the tokens up to it: Σ_k c_kᵀ h_k."""
-    return block.inputs, block.running_sum(rows / block.positions[:, None], backwards=True)
 
 
 def _operator(

@@ -125,8 +125,10 @@ def count_population(
             if table is None
             else one_hot(np.asarray(table), task.vocab_size)
         )
-        distributions.append(_mean_over_orders(entry, inverse))
+        starts = np.searchsorted(np.sort(inverse), np.arange(len(bags)))
+        by_bag = np.add.reduceat(entry[:, np.argsort(inverse, kind="stable")], starts, axis=1)
         orders = np.bincount(inverse).astype(np.float64)
+        distributions.append(by_bag / orders[:, None])  # The mean over the orders of each bag.
         masses.append((orders * ~held_out, orders * held_out))
     # The label follows from one of the m exchangeable key tokens, each of which is equally often the key.
     m = task.length - task.n_anchors
@@ -176,12 +178,6 @@ def _anchor_bags(task: Task, mapping: Mapping) -> tuple[IntArray, npt.NDArray[np
     labelled = np.concatenate([np.sort(domain.combinations(), axis=1), held_out[:, None]], axis=1)
     bags, inverse = np.unique(labelled, axis=0, return_inverse=True)
     return bags[:, :-1], bags[:, -1] == 1, inverse.reshape(-1)
-
-
-def _mean_over_orders(distributions: FloatArray, inverse: IntArray) -> FloatArray:
-    """Return the mean distribution over the orders of each anchor bag, shape (N_Z, n_bags, d)."""
-    orders, by_bag = np.bincount(inverse), distributions[:, np.argsort(inverse, kind="stable")]
-    return np.asarray(np.add.reduceat(by_bag, np.cumsum(orders) - orders, axis=1) / orders[:, None])
 
 
 def _data_set_rows(task: Task, masses: list[tuple[FloatArray, FloatArray]]) -> dict[str, FloatArray]:

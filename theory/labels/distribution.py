@@ -89,7 +89,7 @@ def exact_ratio(task: Task, token: int, role: Role, held_out: bool) -> Fraction:
         ratio += inside / _n_combinations(task, held_out)
     if token in task.keys:
         if role in ("any", "key"):
-            own = sum((_of_key(task, m, token, held_out) for m in task.mappings), Fraction(0))
+            own = sum((_trained(task, m, held_out, token) for m in task.mappings), Fraction(0))
             ratio += own / _n_combinations(task, held_out)
         if role in ("any", "noise"):
             ratio += Fraction(task.n_noise, len(task.keys))
@@ -150,17 +150,12 @@ def _n_combinations(task: Task, held_out: bool) -> Fraction:
     return sum((_trained(task, m, held_out) for m in task.mappings), Fraction(0))
 
 
-def _trained(task: Task, mapping: Mapping, held_out: bool) -> Fraction:
+def _trained(task: Task, mapping: Mapping, held_out: bool, key: int | None = None) -> Fraction:
+    """Return the number of a mapping's combinations, or the part of them that is trained on with a key."""
     if held_out and mapping.partial:
-        return Fraction(int(task.positions_left(mapping).sum()), _n_rows(task))
-    return Fraction(task.n_combinations(mapping, held_out=held_out))
-
-
-def _of_key(task: Task, mapping: Mapping, key: int, held_out: bool) -> Fraction:
-    """Return the part of a mapping's combinations that is trained on with a key."""
-    if held_out and mapping.partial:
-        return Fraction(int(task.positions_left(mapping)[task.keys.index(key)].sum()), _n_rows(task))
-    return _trained(task, mapping, held_out) / len(task.keys)
+        left = task.positions_left(mapping)
+        return Fraction(int((left if key is None else left[task.keys.index(key)]).sum()), _n_rows(task))
+    return Fraction(task.n_combinations(mapping, held_out=held_out), 1 if key is None else len(task.keys))
 
 
 def _n_rows(task: Task) -> int:

@@ -71,7 +71,11 @@ def finite_sample_cosines(
         if task.mapping_of(token) is None:
             remedy = f"choose one of {list(task.anchors)}"
             raise InputError("anchors", token, "not an anchor of the task", remedy)
-    k = _per_combination(task, n_sequences, held_out)
+    combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
+    if n_sequences is not None and n_sequences < combinations:
+        problem = f"fewer than the task's {combinations} anchor combinations"
+        raise InputError("n_sequences", n_sequences, problem, "give at least one sequence to each")
+    k = np.inf if n_sequences is None else float(Fraction(n_sequences, combinations))
     D = label_distribution(task, anchors, held_out=held_out) - 1 / task.vocab_size
     signal, spread = D @ D.T, np.zeros((len(anchors),) * 2)
     for mapping in task.mappings:  # Tables of two mappings are independent.
@@ -83,16 +87,6 @@ def finite_sample_cosines(
     scale = np.sqrt(np.multiply.outer(np.diagonal(inner), np.diagonal(inner)))
     cosine = np.divide(inner, scale, out=np.full_like(inner, np.nan), where=scale > 0)
     return FiniteSample(np.diagonal(spread), np.diagonal(signal), inner, cosine)
-
-
-def _per_combination(task: Task, n_sequences: int | None, held_out: bool) -> float:
-    if n_sequences is None:
-        return np.inf
-    combinations = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
-    if n_sequences < combinations:
-        problem = f"fewer than the task's {combinations} anchor combinations"
-        raise InputError("n_sequences", n_sequences, problem, "give at least one sequence to each")
-    return float(Fraction(n_sequences, combinations))
 
 
 def _covariances(task: Task, mapping: Mapping, k: float, held_out: bool) -> FloatArray:

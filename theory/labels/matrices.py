@@ -7,7 +7,6 @@ sequence, c being the token counts.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +110,8 @@ def token_label_counts(
     vocab_size : int
         d; tokens and labels lie in 0..d−1.
     """
-    tokens, targets = check_sample(sequences, labels, vocab_size)
+    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+    targets = check_tokens("labels", labels, vocab_size)
     check_square(vocab_size, 1)
     pairs = tokens * vocab_size + targets[:, None]
     counts = np.bincount(pairs.ravel(), minlength=vocab_size**2)
@@ -155,11 +155,3 @@ def check_square(vocab_size: int, n_matrices: int) -> None:
     """Refuse ``n_matrices`` matrices over all pairs of tokens that do not fit into memory together."""
     needed, remedy = 8 * n_matrices * vocab_size**2, "give a smaller vocabulary"
     check_memory("vocab_size", vocab_size, needed, "a matrix of all pairs of tokens", remedy)
-
-
-def check_sample(
-    sequences: npt.ArrayLike, labels: npt.ArrayLike, vocab_size: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return sequences and labels as arrays, or refuse an empty sample and tokens outside the vocabulary."""
-    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
-    return tokens, check_tokens("labels", labels, vocab_size)

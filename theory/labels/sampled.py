@@ -41,13 +41,6 @@ def drawn_shares(
     return np.asarray(counts / n_samples)
 
 
-def _check_drawn(task: Task, n_samples: int, n_blocks: int = 1) -> None:
-    most = n_blocks * (_MAX_DRAWN // (task.n_anchors + 1))
-    if n_samples > most:
-        problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
-        raise InputError("n_samples", n_samples, problem, f"give at most {most}")
-
-
 @dataclass(frozen=True)
 class _Draw:
     """Draws the labels of sequences that hold a token in a role."""
@@ -229,7 +222,10 @@ def _fill(rows: FloatArray, task: Task, token: int, rng: Any, n_samples: int, he
     try:
         rows[:] = label_distribution(task, token, held_out=held_out)
     except TooManyEntriesError:
-        _check_drawn(task, n_samples, N_BLOCKS)
+        most = N_BLOCKS * (_MAX_DRAWN // (task.n_anchors + 1))
+        if n_samples > most:
+            problem = f"{n_samples * (task.n_anchors + 1):.3g} tokens to draw"
+            raise InputError("n_samples", n_samples, problem, f"give at most {most}") from None
         in_block = -(-n_samples // N_BLOCKS)
         for row in rows:
             row[:] = drawn_shares(task, token, rng, in_block, held_out=held_out)

@@ -1,13 +1,15 @@
-r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12), and the difference in (13).
+r"""Theorem 1: the normal shape of a reasoning anchor's embedding (eq. 12).
 
 After a step of size η the embedding of s is :math:`w^s = w^s(0) + C_1 (P^s - 1/d_m)` with
 :math:`C_1 = \eta r_s / L`, up to the matrix W of eq. 29. Theorem 1 replaces P^s, the distribution of
-a sum of independent uniform variables, by a normal density. All constants are computed from the task.
+a sum of independent uniform variables, by a normal density. All constants are computed from the task: a label
+is Y^s = g(s) + Z + the shifts of the other q − 1 anchors, and each independent term a ``Summand``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +19,66 @@ from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
 from theory.edge.checked import Rate, Share, check_tokens, checked
 from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
-from theory.shapes.summand import Summand, total
 from theory.task.rules.additive import Additive
 from theory.task.task import Task
 
 MAX_LOST_MASS = 0.01
 """The normal mass that may lie outside the vocabulary before Theorem 1 is refused."""
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A variable that takes each of the listed integers equally often, and how often it is added."""
+
+    values: tuple[int, ...]  # with multiplicity
+    count: int  # of independent copies in the sum
+
+    @property
+    def mean(self) -> float:
+        """E X."""
+        return float(np.mean(self.values))
+
+    @property
+    def variance(self) -> float:
+        """The variance v of one copy."""
+        return self.moment(2)
+
+    @property
+    def third_cumulant(self) -> float:
+        """The third cumulant of one copy, its third central moment."""
+        return self.moment(3)
+
+    @property
+    def fourth_cumulant(self) -> float:
+        """The fourth cumulant of one copy."""
+        return self.moment(4) - 3 * self.variance**2
+
+    @property
+    def largest_mass(self) -> float:
+        """The largest probability of a value."""
+        return float(np.unique(self.values, return_counts=True)[1].max() / len(self.values))
+
+    def moment(self, order: int) -> float:
+        """Return the central moment of the given order."""
+        return float(np.mean(self._centred**order))
+
+    def absolute_moment(self, order: int) -> float:
+        r"""Return :math:`E|X - EX|^n`."""
+        return float(np.mean(np.abs(self._centred) ** order))
+
+    def squared_modulus(self, frequencies: FloatArray) -> FloatArray:
+        r"""Return :math:`|E e^{itX}|^2` at frequencies t, shape (n,)."""
+        centred = self._centred  # one frequency at a time: a task may have a hundred thousand keys
+        return np.array([np.abs(np.exp(1j * t * centred).mean()) for t in frequencies]) ** 2
+
+    @property
+    def _centred(self) -> FloatArray:
+        return np.array(self.values, dtype=np.float64) - self.mean
+
+
+def total(summands: Sequence[Summand], cumulant: str) -> float:
+    """Return the cumulant of the sum that an attribute of ``Summand`` names: cumulants add."""
+    return float(sum(s.count * getattr(s, cumulant) for s in summands))
 
 
 @dataclass(frozen=True)
@@ -55,25 +111,6 @@ class GaussianShape:
     skewness: float
     excess_kurtosis: float
     lost_mass: float
-
-
-@dataclass(frozen=True)
-class NormalDistance:
-    r"""Distance of an anchor's label distribution from the normal density of eq. 12.
-
-    Attributes
-    ----------
-    kolmogorov : float
-        The largest difference of the distribution functions, with a continuity correction of one half.
-    total_variation : float
-        Half the sum over the vocabulary of the absolute differences.
-    l2 : float
-        ‖P − N‖, which scales the noise term of bound (13).
-    """
-
-    kolmogorov: float
-    total_variation: float
-    l2: float
 
 
 @checked
@@ -176,7 +213,7 @@ def gaussian_embedding(
     shapes = [
         gaussian_shape(task, int(s), **options) for s in check_tokens("anchors", anchors, task.vocab_size)
     ]
-    rows = np.stack([shape.C1 * (_density(task, shape) - 1 / task.vocab_size) for shape in shapes])
+    rows = np.stack([shape.C1 * (density(task, shape) - 1 / task.vocab_size) for shape in shapes])
     if init_rate is None or rng is None:
         return rows
     return np.asarray(rows + rng.standard_normal(rows.shape) * task.vocab_size**-init_rate)
@@ -206,37 +243,7 @@ def label_distribution_embedding(
     return np.asarray(rows @ matrix)
 
 
-@checked
-def inner_product_difference(
-    approximate: Real[ArrayLike, "n d_m"], exact: Real[ArrayLike, "n d_m"]
-) -> Float64[FloatArray, "n n"]:
-    r"""Return ⟨w̃_i, w̃_j⟩ − ⟨w_i, w_j⟩ for all pairs of tokens (13).
-
-    The largest absolute entry is the left side of the bound.
-
-    Parameters
-    ----------
-    approximate, exact : array_like, shape (n, d_m)
-        The embeddings of the same n tokens, with whatever noise they have.
-    """
-    a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
-    return np.asarray(a @ a.T - b @ b.T, dtype=np.float64)
-
-
-@checked
-def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_MASS) -> NormalDistance:
-    """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
-    shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
-    distribution, density = label_distribution(task, anchor), _density(task, shape)
-    steps = ndtr((np.arange(task.vocab_size + 1) - 0.5 - shape.mu) / shape.sigma_P)
-    difference = distribution - density
-    return NormalDistance(
-        kolmogorov=float(np.abs(np.cumsum([0.0, *distribution]) - steps).max()),
-        total_variation=float(np.abs(difference).sum() / 2),
-        l2=float(np.linalg.norm(difference)),
-    )
-
-
-def _density(task: Task, shape: GaussianShape) -> FloatArray:
+def density(task: Task, shape: GaussianShape) -> FloatArray:
+    """Return the normal density of eq. 12 at every label, shape (d,)."""
     j = np.arange(task.vocab_size)
     return np.asarray(shape.C2 * np.exp(-((j - shape.mu) ** 2) / (2 * shape.sigma_P**2)))

@@ -1,7 +1,7 @@
-r"""Bound (13) with its constants: how far the inner products of eq. 12 are from the true ones.
+r"""How far eq. 12 is from the true embedding: the normal's distance, the difference in (13), and its bound.
 
-Proven on the documentation's page "Bound (13)". The label distributions of two anchors are shifts
-of one distribution P, so that their inner product is :math:`P(Y - Y' = \Delta)` for two independent
+The bound is proven on the documentation's page "Bound (13)". The label distributions of two anchors are
+shifts of one distribution P, so that their inner product is :math:`P(Y - Y' = \Delta)` for two independent
 copies: a symmetric variable, whose skewness is 0. The noise multiplies P − N, where N is the normal; there
 the skewness stays. Both differences are integrals of characteristic functions over :math:`|t| \le \pi`. Up
 to a cut T they are bounded by Taylor's remainders, beyond it by the modulus of each term; every T gives a
@@ -18,11 +18,11 @@ from typing import Annotated
 import numpy as np
 from scipy.special import erfc, gamma, ndtr, ndtri
 
-from theory.edge.arrays import FloatArray
+from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
 from theory.edge.checked import Between, Rate, Share, checked
 from theory.edge.errors import InputError
-from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, gaussian_shape, summands_of
-from theory.shapes.summand import Summand
+from theory.labels.distribution import label_distribution
+from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, Summand, density, gaussian_shape, summands_of
 from theory.task.task import Task
 
 ROOT_PI, ROOT_TWO_PI = sqrt(pi), sqrt(2 * pi)
@@ -55,6 +55,56 @@ class InnerProductBound:
     def total(self) -> float:
         """``shape + noise``, the right side of (13)."""
         return self.shape + self.noise
+
+
+@dataclass(frozen=True)
+class NormalDistance:
+    r"""Distance of an anchor's label distribution from the normal density of eq. 12.
+
+    Attributes
+    ----------
+    kolmogorov : float
+        The largest difference of the distribution functions, with a continuity correction of one half.
+    total_variation : float
+        Half the sum over the vocabulary of the absolute differences.
+    l2 : float
+        ‖P − N‖, which scales the noise term of bound (13).
+    """
+
+    kolmogorov: float
+    total_variation: float
+    l2: float
+
+
+@checked
+def inner_product_difference(
+    approximate: Real[ArrayLike, "n d_m"], exact: Real[ArrayLike, "n d_m"]
+) -> Float64[FloatArray, "n n"]:
+    r"""Return ⟨w̃_i, w̃_j⟩ − ⟨w_i, w_j⟩ for all pairs of tokens (13).
+
+    The largest absolute entry is the left side of the bound.
+
+    Parameters
+    ----------
+    approximate, exact : array_like, shape (n, d_m)
+        The embeddings of the same n tokens, with whatever noise they have.
+    """
+    a, b = np.asarray(approximate, dtype=np.float64), np.asarray(exact, dtype=np.float64)
+    return np.asarray(a @ a.T - b @ b.T, dtype=np.float64)
+
+
+@checked
+def normal_distance(task: Task, anchor: int, *, max_lost_mass: Share = MAX_LOST_MASS) -> NormalDistance:
+    """Return how far P^s is from the normal of eq. 12; parameters as in ``gaussian_shape``."""
+    shape = gaussian_shape(task, anchor, max_lost_mass=max_lost_mass)
+    distribution, normal = label_distribution(task, anchor), density(task, shape)
+    steps = ndtr((np.arange(task.vocab_size + 1) - 0.5 - shape.mu) / shape.sigma_P)
+    difference = distribution - normal
+    return NormalDistance(
+        kolmogorov=float(np.abs(np.cumsum([0.0, *distribution]) - steps).max()),
+        total_variation=float(np.abs(difference).sum() / 2),
+        l2=float(np.linalg.norm(difference)),
+    )
 
 
 @checked

@@ -70,13 +70,13 @@ class Selection:
     key: int | None = None  # uniform if None
     held_out: frozenset[Combination] = frozenset()  # these do not count
 
-    def times(self, combination: Combination) -> int:
-        """Return how often a combination counts, whether it is held out or not."""
+    def times(self, combinations: IntArray) -> IntArray:
+        """Return how often each of some combinations (n, q) counts, whether it is held out or not."""
         if self.anchor is None:
-            return 1
+            return np.ones(len(combinations), np.int64)
         if self.slot is not None:
-            return int(combination[self.slot] == self.anchor)
-        return combination.count(self.anchor)
+            return np.asarray(combinations[:, self.slot] == self.anchor, np.int64)
+        return np.asarray((combinations == self.anchor).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,7 @@ class Domain:
 
     def times(self, selection: Selection) -> IntArray:
         """Return how often each combination counts, shape (N_A^q,)."""
-        combinations = self.combinations()
-        if selection.anchor is None:
-            times = np.ones(len(combinations), np.int64)
-        elif selection.slot is not None:
-            times = (combinations[:, selection.slot] == selection.anchor).astype(np.int64)
-        else:
-            times = (combinations == selection.anchor).sum(axis=1)
+        times = selection.times(self.combinations())
         if selection.held_out:
             times[_places(self, selection.held_out)] = 0
         return times
@@ -206,8 +200,9 @@ def _total_distribution(anchors: tuple[int, ...], q: int, shifts: Shifts, select
     n = len(anchors)
     # Beyond the range of a float, what is held out is less than the rounding of any mass.
     held_out = selection.held_out if q * math.log2(n) < 1000 else frozenset()
-    # Numbers of combinations are exact below 2^53: no digits are lost even if almost all are held out.
-    single = uniform(shifts).scaled(n) if held_out else uniform(shifts)
+    single = uniform(shifts)
+    if held_out:  # Numbers are exact below 2^53, so that no digits are lost even if almost all are held out.
+        single = Measure(single.low, np.rint(single.weights * n))
     own, slots, drawn = 0, 1, q
     if selection.anchor is not None:
         own, drawn = shifts[anchors.index(selection.anchor)], q - 1
@@ -215,10 +210,10 @@ def _total_distribution(anchors: tuple[int, ...], q: int, shifts: Shifts, select
     distribution = functools.reduce(Measure.plus, [single] * drawn, uniform([own])).scaled(slots)
     if not held_out:
         return distribution.scaled(Fraction(1, n ** (q - drawn)))
-    shift_of = dict(zip(anchors, shifts, strict=True))
-    for combination in held_out:
-        if times := selection.times(combination):
-            distribution.weights[sum(shift_of[a] for a in combination) - distribution.low] -= times
+    combinations = np.array(list(held_out))
+    combinations = combinations[selection.times(combinations) > 0]
+    totals = np.array(shifts)[np.searchsorted(anchors, combinations)].sum(axis=1)
+    np.subtract.at(distribution.weights, totals - distribution.low, selection.times(combinations))
     return distribution.scaled(Fraction(1, n**q))
 
 

@@ -46,11 +46,6 @@ class PrintedConditions(NamedTuple):
     lower: float
     strength: float
 
-    @property
-    def compatible(self) -> bool:
-        """Whether some s and t meet (45) and (46)."""
-        return self.lower <= self.upper
-
 
 @checked
 def printed_conditions(length: Size, q: Size) -> PrintedConditions:

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from theory import InputError
-from theory.corpus.rows import CountPredictor
+from theory.corpus.counts import CountPredictor
 from theory.edge.checked import checked
 from theory.edge.errors import check_memory, unknown_name
 from theory.edge.reading import as_path, is_file, is_folder, load_json, open_regular

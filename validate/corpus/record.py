@@ -21,7 +21,7 @@ from sim.modules.roles import Role, check_numbers, matching, roles_of
 from sim.runs.outputs import OutputFile
 from sim.runs.table import csv_text, write_table
 from theory import InputError, Task, corpus_gram, label_distribution
-from theory.corpus.rows import CountPredictor
+from theory.corpus.counts import CountPredictor
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Between, Size, checked
 from theory.edge.reading import as_path, is_file

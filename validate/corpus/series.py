@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from theory import InputError, corpus_gram
-from theory.corpus.rows import CountPredictor
+from theory.corpus.counts import CountPredictor
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Between, Size, checked
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json

@@ -12,7 +12,7 @@ from sim.data.language import END
 from sim.runs.run import Run
 from sim.seeds import numpy_stream
 from theory import CorpusCounts, corpus_counts, corpus_gram, corpus_mean_cosine, shuffled_tokens
-from theory.corpus.rows import CountPredictor
+from theory.corpus.counts import CountPredictor
 from theory.corpus.sequences import nearest_in_ratio
 from theory.edge.arrays import FloatArray, IntArray
 

@@ -55,7 +55,10 @@ class Tabulated(Deterministic):
         rows = parameters["labels"]
         if not isinstance(rows, list):
             raise InputError("labels", rows, "not a list", "give one line of labels for each key")
-        return cls([_integers(row) if isinstance(row, str) else row for row in rows])
+        for row in rows:
+            if isinstance(row, str) and not _LINE.fullmatch(row):
+                raise InputError("labels", row, "not integers", 'write a line as "3 14 15"')
+        return cls([map(int, row.split(" ")) if isinstance(row, str) else row for row in rows])
 
     def settled(self, domain: Domain) -> Tabulated:
         """Return the rule, or refuse a table of another shape."""
@@ -162,9 +165,3 @@ def as_rule(rule: Any) -> Rule:
     if isinstance(rule, type):
         raise InputError("rule", rule.__name__, "a class", f"give an instance, {rule.__name__}(...)")
     return rule if isinstance(rule, Rule) else Function(rule)
-
-
-def _integers(line: str) -> list[int]:
-    if not _LINE.fullmatch(line):
-        raise InputError("labels", line, "not integers", 'write a line as "3 14 15"')
-    return [int(word) for word in line.split(" ")]

@@ -1,13 +1,16 @@
-r"""The paper's Gaussian shape of an embedding: eq. 14, its width, and the width that fits."""
+r"""Fits: the width of eq. 14, the paper's Gaussian shape of an embedding, and the exponent of a power law."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
+from scipy.special import stdtrit
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.edge.checked import Positive, Size, check_tokens, checked
+from theory.edge.checked import Positive, Share, Size, check_tokens, checked
 from theory.edge.errors import InputError
 from theory.shapes.cosines import unit_rows
 from theory.task.rules.additive import Sum
@@ -44,7 +47,7 @@ def eq14_embedding(
         a ``Shift`` does not add.
     """
     distances, constant = _distances(task, check_tokens("tokens", tokens, task.vocab_size), d_m)
-    return _shape(distances, constant, width)
+    return np.asarray(np.exp(-distances / width) - constant)
 
 
 def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tuple[FloatArray, FloatArray]:
@@ -57,10 +60,6 @@ def _distances(task: Task, tokens: npt.NDArray[np.int64], d_m: int | None) -> tu
     constant: FloatArray = np.where(np.isin(tokens, task.keys), 0.0, 1 / (d_m or task.vocab_size))
     distances: FloatArray = (np.arange(task.vocab_size, dtype=np.float64) - tokens[:, None]) ** 2
     return distances, constant[:, None]
-
-
-def _shape(distances: FloatArray, constant: FloatArray, width: float) -> FloatArray:
-    return np.asarray(np.exp(-distances / width) - constant)
 
 
 @checked
@@ -100,7 +99,7 @@ def fit_width(
 
     def misfit(log_width: float) -> float:
         # Called some seventy times per fit, so without the checks of the public functions.
-        rows = unit_rows(_shape(distances, constant, float(np.exp(log_width))))
+        rows = unit_rows(np.exp(-distances / np.exp(log_width)) - constant)
         return float(np.mean((target - np.clip(rows @ rows.T, -1.0, 1.0)[pairs]) ** 2))
 
     # A grid first: the misfit may have more than one minimum, which a bracket alone would not see.
@@ -110,3 +109,53 @@ def fit_width(
     result = minimize_scalar(misfit, bounds=interval, method="bounded", options={"xatol": 1e-6})
     # That method tries neither end of its interval.
     return min((*bounds, float(np.exp(result.x))), key=lambda width: misfit(float(np.log(width))))
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted exponent.
+
+    Attributes
+    ----------
+    value : float
+        The slope of log y over log x.
+    low, high : float
+        The ends of its interval, wider the more the points scatter about a straight line.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@checked
+def fit_exponent(x: Real[ArrayLike, " n"], y: Real[ArrayLike, " n"], *, level: Share = 0.99) -> Exponent:
+    """Fit y ∝ x^a by least squares of log y over log x.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Positive, n at least 3; values of x may repeat.
+    level : float, optional
+        The interval's confidence, by Student's t with n − 2 degrees of freedom.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than three points, one is not positive, or all x are equal.
+    """
+    for argument, values in (("x", x), ("y", y)):
+        if not (np.asarray(values) > 0).all():
+            raise InputError(argument, values, "not all positive", "a power law needs positive numbers")
+    log_x, log_y = np.log(np.asarray(x, np.float64)), np.log(np.asarray(y, np.float64))
+    if len(log_x) < 3:
+        raise InputError("x", x, "too few points for an interval", "give n >= 3 of each")
+    # Both centred: over a narrow range of x, rounding would let the mean of y change the slope.
+    centred, heights = log_x - log_x.mean(), log_y - log_y.mean()
+    spread = float(centred @ centred)
+    if np.ptp(log_x) == 0:  # Rounding may leave equal ones a spread above 0.
+        raise InputError("x", float(np.asarray(x)[0]), "the same for all points", "vary it")
+    slope = float(centred @ heights) / spread
+    residual, freedom = heights - slope * centred, len(log_x) - 2
+    half = float(stdtrit(freedom, (1 + level) / 2)) * (float(residual @ residual) / freedom / spread) ** 0.5
+    return Exponent(slope, slope - half, slope + half)
