@@ -33,9 +33,8 @@ from validate.predict.predictors import uniform_cosines
 from validate.report import FOLDERS, Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import SECTIONS, page, render, setting_rows
-from validate.report.report import ReportDocument
 
-SCHEMA = ReportDocument.model_json_schema(mode="serialization")
+SCHEMA = Report.model_json_schema(mode="serialization")
 MARKUP = '<script>alert("x")</script> & <b>'
 
 
@@ -253,7 +252,7 @@ def test_reports_of_several_kinds_share_a_folder(settings, tmp_path):
 
 def _bare(settings, title="bare", **parts):
     """Return a report without rows or figures, which costs nothing to draw."""
-    return dataclasses.replace(Report(title, settings, []), **parts)  # type: ignore[arg-type]
+    return Report(title=title, settings=settings, **parts)
 
 
 def test_names_with_markup_are_escaped(settings):

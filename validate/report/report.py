@@ -1,17 +1,16 @@
 """One report for some runs: claims, figures, error budget, tables and provenance, as HTML and JSON.
 
-``ReportDocument.model_json_schema(mode="serialization")`` describes the JSON.
+``Report.model_json_schema(mode="serialization")`` describes the JSON.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, InstanceOf, PlainSerializer, computed_field
 
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import now, software
@@ -45,8 +44,6 @@ from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures/report",)
 """What ``Report.write`` writes into a folder."""
-
-
 Line = dict[str, Any]
 
 
@@ -57,33 +54,25 @@ class ErrorBudget(Result):
     left_out: str
 
 
-class ReportDocument(Result):
-    """What ``report.json`` and ``anchorflow compare --json`` hold.
-
-    ``stands_for`` are given runs that stand for a study, with their differences from those that thresholds
-    were fixed for; ``aligned`` are the lines at equal training accuracy, by setting.
-    """
-
-    format: Literal["anchorflow/report/6"] = Field(default="anchorflow/report/6", alias="schema")
-    title: str
-    made: Line
-    answers: tuple[Answer, ...]
-    verdicts: tuple[Finding, ...]
-    claims: tuple[Finding, ...]
-    stands_for: tuple[Line, ...]
-    comparison: tuple[Row, ...]
-    aligned: dict[str, tuple[Aligned, ...]]
-    error_budget: ErrorBudget
-    settings: tuple[Line, ...]
-    runs: tuple[Line, ...] = Field(min_length=1)
-    equations: tuple[Line, ...]
-    figures: tuple[Line, ...]
-    figures_not_drawn: tuple[NotDrawn, ...]
+def _setting_line(s: Setting) -> Line:
+    keys = [
+        {"name": key, "value": value, "source": source} for key, (value, source) in s.configured().items()
+    ]
+    about = {"setting": s.label, "init_rate": s.init_rate, "seeds": s.seeds}
+    return about | {"snapshot_epochs": s.epochs(), "configuration": keys}
 
 
-@dataclass
-class Report:
-    """All results of a comparison, with the figures; ``document`` has them as plain values.
+def _match_line(m: Match) -> Line:
+    runs = [{"init_rate": run.config.init_rate, "seed": run.config.seed} for run in m.runs]
+    return {"study": m.study, "variant": m.variant or None, "runs": runs, "differences": m.differences}
+
+
+def _lines(of: Callable[[Any], Line]) -> PlainSerializer:
+    return PlainSerializer(lambda found: tuple(map(of, found)), tuple[Line, ...], when_used="json")
+
+
+class Report(Result):
+    """All results of a comparison, with the figures; ``report.json`` and ``compare --json`` hold its JSON.
 
     Attributes
     ----------
@@ -92,15 +81,16 @@ class Report:
     answers : list of Answer
         Whether the theory predicts the embedding: one for each task and model.
     rows, early : list of Row
-        The comparison at every snapshot, and with each run at its early epoch.
+        The comparison at every snapshot, and with each run at its early epoch; the first is "comparison".
     pictures : list of Sheet or None
         The picture of each answer that has one.
     verdicts : list of Finding
         Verdicts on the caller's own claims, with thresholds set beforehand; often empty.
     findings : list of Finding
-        Every claim of the ledger, judged by these runs or not tested.
+        Every claim of the ledger, judged by these runs or not tested: "claims".
     matches : list of Match
-        Which of these runs stand for which of the studies that the claims are about.
+        Which of these runs stand for which of the studies that the claims are about, with their differences
+        from those that thresholds were fixed for: "stands_for".
     nearest : Match or None
         The study of the claims that these runs come nearest to.
     distances : list of RungDistance
@@ -109,26 +99,33 @@ class Report:
         By setting, the flow beside other predictors at equal training accuracy, where it was asked for.
     figures : list of Sheet
     not_drawn : list of NotDrawn
-        The figures of the paper that these runs cannot fill.
+        The figures of the paper that these runs cannot fill: "figures_not_drawn".
     made : dict
         When and with which versions the report was made.
     """
 
+    model_config = ConfigDict(frozen=False, json_schema_serialization_defaults_required=True)
+
+    format: Literal["anchorflow/report/6"] = Field(
+        default="anchorflow/report/6", serialization_alias="schema"
+    )
     title: str
-    settings: list[Setting]
-    rows: Sequence[Row]
-    answers: list[Answer] = field(default_factory=list)
-    early: list[Row] = field(default_factory=list)
-    pictures: list[Sheet | None] = field(default_factory=list)
-    verdicts: list[Finding] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    matches: list[Match] = field(default_factory=list)
-    nearest: Match | None = None
-    distances: list[RungDistance] = field(default_factory=list)
-    levels: dict[str, list[Level]] = field(default_factory=dict)
-    figures: list[Sheet] = field(default_factory=list)
-    not_drawn: list[NotDrawn] = field(default_factory=list)
-    made: dict[str, Any] = field(default_factory=lambda: {"written": now(), **software()})
+    made: Line = Field(default_factory=lambda: {"written": now(), **software()})
+    settings: Annotated[list[InstanceOf[Setting]], _lines(_setting_line)]
+    answers: list[Answer] = Field(default=[])
+    rows: tuple[Row, ...] = Field(default=(), serialization_alias="comparison")
+    early: list[Row] = Field(default=[], exclude=True)
+    pictures: list[InstanceOf[Sheet] | None] = Field(default=[], exclude=True)
+    verdicts: list[Finding] = Field(default=[])
+    findings: list[Finding] = Field(default=[], serialization_alias="claims")
+    matches: Annotated[list[InstanceOf[Match]], _lines(_match_line)] = Field(
+        default=[], serialization_alias="stands_for"
+    )
+    nearest: InstanceOf[Match] | None = Field(default=None, exclude=True)
+    distances: tuple[RungDistance, ...] = Field(default=(), exclude=True)
+    levels: dict[str, list[InstanceOf[Level]]] = Field(default={}, exclude=True)
+    figures: list[InstanceOf[Sheet]] = Field(default=[], exclude=True)
+    not_drawn: list[NotDrawn] = Field(default=[], serialization_alias="figures_not_drawn")
 
     @classmethod
     def build(
@@ -160,16 +157,16 @@ class Report:
             snapshots_at_levels(setting)
         claims, given = ledger(), GivenRuns(tuple(run for setting in settings for run in setting.runs))
         report = cls(
-            title,
-            settings,
-            compare_runs(settings),
-            answers(settings),
-            [row for setting in settings for row in early_rows(setting)],
+            title=title,
+            settings=settings,
+            rows=compare_runs(settings),
+            answers=answers(settings),
+            early=[row for setting in settings for row in early_rows(setting)],
             verdicts=list(verdicts),
             findings=given.judge(claims),
             matches=given.matches_of(claims),
             nearest=given.nearest_of(claims),
-            distances=rung_distances(settings),
+            distances=tuple(rung_distances(settings)),
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
         several = len(report.answers) > 1
@@ -202,6 +199,35 @@ class Report:
         """Return the answers' pictures and the figures."""
         return [*(picture for picture in self.pictures if picture is not None), *self.figures]
 
+    @computed_field(alias="figures")  # type: ignore[prop-decorator]
+    @property
+    def drawn(self) -> tuple[Line, ...]:
+        """The texts and numbers of every figure."""
+        return tuple(figure.as_dict() for figure in self.all_figures())
+
+    @computed_field(alias="runs")  # type: ignore[prop-decorator]
+    @property
+    def recorded(self) -> Annotated[tuple[Line, ...], Field(min_length=1)]:
+        """Every run with its configuration, provenance and metrics."""
+        return tuple(
+            {
+                "path": run.source,
+                "setting": setting.label,
+                "config": run.config.model_dump(mode="json"),
+                "provenance": run.provenance,
+                "metrics": run.metrics,
+            }
+            for setting in self.settings
+            for run in setting.runs
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def error_budget(self) -> ErrorBudget:
+        """The distances, and what is left out."""
+        return ErrorBudget(distances=self.distances, left_out=LEFT_OUT)
+
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def aligned(self) -> dict[str, list[Aligned]]:
         """By setting, the lines of the comparison at equal training accuracy."""
@@ -219,64 +245,13 @@ class Report:
                 cells.setdefault((row.group, row.predictor), {})[row.measure] = str(row.estimate)
         return [[group, name, *(found[m] for m in MEASURES)] for (group, name), found in cells.items()]
 
-    def equations(self) -> list[dict[str, Any]]:
-        """Return the rows of the table of equations behind the predictors that were compared."""
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def equations(self) -> list[Line]:
+        """The rows of the table of equations behind the predictors that were compared."""
         used = dict.fromkeys(row.predictor for row in self.rows)
         known = equations()
         return equations_behind(f"theory.{name}" for predictor in used for name in known[predictor][1])
-
-    def document(self) -> ReportDocument:
-        """Return all that the report holds as plain values."""
-        return ReportDocument(
-            title=self.title,
-            made=self.made,
-            answers=tuple(self.answers),
-            verdicts=tuple(self.verdicts),
-            claims=tuple(self.findings),
-            stands_for=tuple(
-                {
-                    "study": m.study,
-                    "variant": m.variant or None,
-                    "runs": [{"init_rate": r.config.init_rate, "seed": r.config.seed} for r in m.runs],
-                    "differences": m.differences,
-                }
-                for m in self.matches
-            ),
-            comparison=tuple(self.rows),
-            aligned={label: tuple(rows) for label, rows in self.aligned.items()},
-            error_budget=ErrorBudget(distances=tuple(self.distances), left_out=LEFT_OUT),
-            settings=tuple(
-                {
-                    "setting": s.label,
-                    "init_rate": s.init_rate,
-                    "seeds": s.seeds,
-                    "snapshot_epochs": s.epochs(),
-                    "configuration": [
-                        {"name": name, "value": value, "source": source}
-                        for name, (value, source) in s.configured().items()
-                    ],
-                }
-                for s in self.settings
-            ),
-            runs=tuple(
-                {
-                    "path": run.source,
-                    "setting": setting.label,
-                    "config": run.config.model_dump(mode="json"),
-                    "provenance": run.provenance,
-                    "metrics": run.metrics,
-                }
-                for setting in self.settings
-                for run in setting.runs
-            ),
-            equations=tuple(self.equations()),
-            figures=tuple(figure.as_dict() for figure in self.all_figures()),
-            figures_not_drawn=tuple(self.not_drawn),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return self.document().to_json()
 
     def write(self, out: PathLike) -> tuple[Path, Path]:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""
