@@ -242,16 +242,9 @@ def test_a_folder_in_the_way_is_resumed_by_an_option_here_and_a_keyword_in_pytho
     assert "ask for --resume or --overwrite" in cli(*arguments, code=2).err
     with pytest.raises(InputError, match="ask for resume=True or overwrite=True"):
         train(make_run_config(read_description(config)), tmp_path / "runs")
-    said = cli("table", str(tmp_path / "runs"), "--csv", str(config), code=2).err
-    assert "the name of another format; end it in .csv" in said
     (tmp_path / "old.csv").write_text("mine")
     said = cli("table", str(tmp_path / "runs"), "--csv", str(tmp_path / "old.csv"), code=2).err
     assert "ask for --overwrite." in said
-
-
-@pytest.mark.parametrize("suffix", ["xlsx", "json", "parquet", "tsv"])
-def test_csv_is_not_written_into_a_file_of_another_format(suffix, refused):
-    assert "end it in .csv" in refused("table", "runs", "--csv", f"out.{suffix}")
 
 
 def test_the_runs_in_a_folder_go_on_without_their_configuration(config, tmp_path, cli, monkeypatch):

@@ -206,9 +206,10 @@ def model_name(setting: Setting, *, rate: bool = False) -> str:
 
 def early_and_late(setting: Setting) -> str:
     """Return in words which epochs are shown."""
-    if is_printed(setting) and {*shown_epochs(setting)} <= {*PAPER_EPOCHS[setting.kind]}:
-        return f"at the paper's epoch{'s' * (len(shown_epochs(setting)) > 1)} {_and(shown_epochs(setting))}"
-    if len(shown_epochs(setting)) == 1:
+    epochs = shown_epochs(setting)
+    if is_printed(setting) and {*epochs} <= {*PAPER_EPOCHS[setting.kind]}:
+        return f"at the paper's epoch{'s' * (len(epochs) > 1)} {' and '.join(map(str, epochs))}"
+    if len(epochs) == 1:
         return "at the last snapshot"
     part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
     return f"early, once half of the {part} set is solved, and late"
@@ -281,10 +282,6 @@ def width_ratio(setting: Setting) -> float:
 def is_printed(setting: Setting) -> bool:
     """Return whether width, keys, learning rate and the number of drawn sequences are the printed ones."""
     return setting.kind in PAPER_EPOCHS and all(own == {p} for own, p in _compared([setting]).values())
-
-
-def _and(numbers: Sequence[int]) -> str:
-    return " and ".join(map(str, numbers))
 
 
 def span(numbers: Collection[float]) -> str:

@@ -162,18 +162,17 @@ def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
             raise InputError("run", run.source, "the same configuration and seed twice", "name it once")
         grouped[key].append(run)
     flat = {key: dict(flattened("", json.loads(key))) for key in grouped}
-    told = _telling(list(flat.values()))
+    differing = _telling(list(flat.values()))
     settings = []
     for key, own in grouped.items():
-        others = [f"{name.split('.')[-1]} = {_brief(flat[key].get(name, 'none'))}" for name in told]
-        label = ", ".join([f"γ = {flat[key]['init_rate']}", *others])
+        label = f"γ = {flat[key]['init_rate']}"
+        for name in differing:
+            value = flat[key].get(name, "none")
+            if len(value) > _LONGEST:  # As of a whole table: its ends and a digest.
+                value = f"{value[:30]} ... {value[-10:]} {digest(value.encode())[:8]}"
+            label += f", {name.split('.')[-1]} = {value}"
         settings.append(Setting(label, tuple(sorted(own, key=lambda run: run.config.seed))))
     return sorted(settings, key=lambda setting: (setting.init_rate, setting.label))
-
-
-def _brief(value: str) -> str:
-    """Return a value for a label; of a long one, such as a table, its ends and a digest."""
-    return value if len(value) <= _LONGEST else f"{value[:30]} ... {value[-10:]} {digest(value.encode())[:8]}"
 
 
 def _telling(flat: list[dict[str, str]]) -> list[str]:

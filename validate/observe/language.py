@@ -42,7 +42,10 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
     every = {name: _distinct(corpus) for name, corpus in corpora.items()}
     found = {f"entropy/{name}": next_token_entropies(corpus) for name, corpus in corpora.items()}
     rng = numpy_stream(run.config.seed, "observe/shuffled")
-    shuffled = {name: _shuffled(corpus, rng) for name, corpus in corpora.items()}
+    shuffled = {}
+    for name, corpus in corpora.items():
+        tokens = np.concatenate(shuffled_tokens(corpus, corpus.vocab_size, rng))
+        shuffled[name] = Corpus(tokens.astype(np.int32), corpus.ends, corpus.words)
     found |= _predicted(_counts(corpora), shown, every, "predicted")
     found |= _predicted(_counts(shuffled), shown, every, "control")
     matched = _matched(corpora)
@@ -65,11 +68,6 @@ def next_token_entropies(corpus: Corpus) -> FloatArray:
 def _counts(corpora: Mapping[str, Corpus]) -> CorpusCounts:
     counted = [corpus_counts(corpus, corpus.vocab_size) for corpus in corpora.values()]
     return sum(counted[1:], start=counted[0])
-
-
-def _shuffled(corpus: Corpus, rng: np.random.Generator) -> Corpus:
-    tokens = np.concatenate(shuffled_tokens(corpus, corpus.vocab_size, rng))
-    return Corpus(tokens.astype(np.int32), corpus.ends, corpus.words)
 
 
 def most_frequent(corpus: Corpus) -> IntArray:

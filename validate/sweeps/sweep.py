@@ -33,7 +33,6 @@ class Sweep:
     """Runs over axes: every run's configuration by its name, in the order of the file."""
 
     name: str
-    purpose: str
     members: Mapping[str, MemberConfig]
 
     @cached_property
@@ -100,7 +99,7 @@ def load_sweep(source: str | Path) -> Sweep:
     """
     study = load_study(source)
     members = [member for config in study.configs.values() for member in config.members()]
-    return Sweep(study.name, study.purpose, {run_name(member): member for member in members})
+    return Sweep(study.name, {run_name(member): member for member in members})
 
 
 def run_name(config: MemberConfig) -> str:

@@ -36,7 +36,11 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     maps = [Moment(setting, 0), *shown]
     near = [m.when for m in maps if m.array("first_attention_error").mean() <= CLOSE]
     other = [Moment(s, s.nearest(shown[0].epoch)) for s in settings if s is not setting]
-    ratios = [f"{_second_value(m)}" + f" {m.which}" * bool(m.which) for m in shown]
+    ratios = []
+    for m in shown:
+        values = m.array("singular/0.W_V")  # With d_k = 1 there is one alone, and the second is 0.
+        ratio = float((values[:, 1:2].sum(axis=1) / values[:, 0]).mean())
+        ratios.append(number(ratio) + f" {m.which}" * bool(m.which))
     rows = [
         PanelRow(
             f"A  First attention, {runs.model_name(setting, rate=True)}",
@@ -63,12 +67,6 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         f"cosine of every anchor's embedding with the top left singular vector of W_V.{moments_text(shown)}"
     )
     return Sheet("fig06_first_attention", caption, runs.about(settings), rows)
-
-
-def _second_value(moment: Moment) -> str:
-    """Return the second singular value of W_V over the first: 0 where there is one alone, as with d_k = 1."""
-    values = moment.array("singular/0.W_V")
-    return number(float((values[:, 1:2].sum(axis=1) / values[:, 0]).mean()))
 
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
