@@ -85,13 +85,13 @@ class TrainingConfig(Section):
     dtype: Literal["float32", "float64"] = tagged("chosen", "float32")
     """Arithmetic of the training."""
     evaluate_every: Count = tagged("chosen", 5)
-    """Epochs between evaluations; changes no weight."""
+    """Epochs between evaluations, which every snapshot has too; changes no weight."""
     evaluations_per_epoch: int = tagged("chosen", 1, ge=1, le=10_000)
     """Above 1, runs are also evaluated within epochs; needs evaluate_every = 1."""
     evaluation_size: Count = tagged("chosen", 20_000)
     """Largest number of sequences evaluated per data set."""
     snapshot_epochs: Several[Epoch] = tagged("chosen", (0, 10, 20, 30, 40, 50, 75, 100))
-    """Epochs at which a snapshot is kept; 0 and the last are always kept."""
+    """Epochs at which a run is evaluated and a snapshot kept; 0 and the last are always kept."""
     snapshot_tensors: Literal["embedding", "all"] = tagged("chosen", "embedding")
     """What snapshots after epoch 0 keep; figures of attention and other matrices need "all"."""
     checkpoint_every: Count = tagged("chosen", 50)

@@ -159,12 +159,13 @@ class _Session:
 
     def record(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch
-        if self.trainer.position or epoch % training.evaluate_every == 0 or epoch == training.epochs:
+        seen = epoch in training.snapshot_epochs  # What a snapshot shows is judged by how much was learned.
+        if self.trainer.position or epoch % training.evaluate_every == 0 or epoch == training.epochs or seen:
             self._evaluate()
         if self.trainer.position:
             return
         last = self.is_over()
-        if epoch in training.snapshot_epochs or last:
+        if seen or last:
             names = None if training.snapshot_tensors == "all" else [self.trainer.model.embedding]
             self._write_snapshots(epoch, names)
         if epoch % training.checkpoint_every == 0 and not last:

@@ -154,6 +154,18 @@ def test_no_checkpoint_outlives_the_evaluations_before_it(tmp_path: Path) -> Non
     assert Run.open(paths[0]).metrics == whole.metrics
 
 
+def test_every_snapshot_is_evaluated_also_where_a_run_was_resumed(tmp_path: Path) -> None:
+    """How much was learned at a snapshot decides which one is early; more evaluations change no weight."""
+    config = small(seeds=[0], epochs=6, evaluate_every=4, snapshot_epochs=[1, 3], checkpoint_every=2)
+    whole = train(config, tmp_path / "whole")[0]
+    assert [line["epoch"] for line in whole.metrics] == [0, 1, 3, 4, 6]
+    interrupt(config, tmp_path, whole.metrics[2]["step"] + 1)
+    resumed = train(config, tmp_path, resume=True)[0]
+    assert resumed.metrics == whole.metrics
+    seldom = train(small(seeds=[0], epochs=6, evaluate_every=6, snapshot_epochs=[]), tmp_path / "seldom")[0]
+    assert (seldom.embedding(6) == resumed.embedding(6)).all()
+
+
 def test_overwriting_that_is_stopped_continues(tmp_path: Path) -> None:
     """Of the runs to be replaced none is left that would be in the way, or taken for one of the new ones."""
     old, new = (small(seeds=[0, 1], learning_rate=rate) for rate in (1e-2, 2e-2))
