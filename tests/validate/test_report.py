@@ -63,6 +63,7 @@ def test_the_page_is_self_contained(report, written):
     assert [place for place in page.ids if place in SECTIONS] == [*SECTIONS]
     for name, body in re.findall(r'<section aria-labelledby="(\w+)">(.*?)</section>', text, re.DOTALL):
         assert len(re.sub("<[^>]*>", "", body).split()) > 20, name
+    assert "of its twelve statements: <code>anchorflow claims</code>" in text
     assert '<html lang="en">' in text
     assert '<meta name="viewport" content="width=device-width' in text
     assert len(page.alts) == len(report.all_figures())
