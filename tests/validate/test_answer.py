@@ -173,7 +173,10 @@ def test_the_command_for_what_is_missing_stands_there(small, large):
     ):
         like = max(settings, key=lambda setting: setting.init_rate).runs[0].path
         command = f"anchorflow train {like}/config.json --init-rates {rates} --seeds {rest}"
-        assert only(settings).command == command
+        answer = only(settings)
+        assert answer.command == command
+        # Nothing is ranked without runs from small weights.
+        assert ("best predictor" in str(answer)) == (answer.small is not None)
 
 
 @pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])

@@ -157,10 +157,10 @@ class Answer(Result):
     def verdict_line(self) -> str:
         """Return the verdict with its reason, and the predictor with the highest correlation."""
         text = f"{self.verdict}{'' if self.small is None else ' early in training'}: {self.why}"
-        known = [r for r in self.ranking if r.pearson.n]
-        return text + (
-            f"; best predictor: {known[0].predictor}, Pearson {known[0].pearson.brief}" * bool(known)
-        )
+        best = next((r for r in self.ranking if r.pearson.n), None)
+        if best is None:
+            return text
+        return f"{text}; best predictor: {best.predictor}, Pearson {best.pearson.brief}"
 
     def missing_label(self) -> str:
         """Return the words that introduce the command."""
