@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, store_projections, weight_gradient
+from sim.fast.layers import Norm, add_bias, input_gradient, last_rows, weight_gradient
 from sim.fast.matmul import small_products
 from sim.models.layers import Parameters, causal_mask, joined
 
@@ -36,15 +36,20 @@ class RowProjections:
     def backward(self, p: Parameters, saved: tuple[Any, ...], dy: Tensor, gradients: Parameters) -> Tensor:
         """Return dx, shape (M, R, d_m)."""
         seen, x, weight, normed = saved
-        if self.norm is None or not self.queries_only:
-            store_projections(p, self.prefix, weight_gradient(seen, dy), dy, gradients)
-            dx = input_gradient(dy, weight)
-            return dx if self.norm is None else self.norm.backward(p, normed, dx, gradients)
-        (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
-        d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
-        store_projections(p, self.prefix, d_weight, dy, gradients)
-        dx = self.norm.backward(p, normed, input_gradient(d_queries, of_queries), gradients)
-        return dx.add_(input_gradient(d_others, others))
+        if self.norm is not None and self.queries_only:
+            (d_queries, d_others), (of_queries, others) = _split(dy), _split(weight)
+            d_weight = torch.cat([weight_gradient(seen, d_queries), weight_gradient(x, d_others)], dim=-1)
+            dx = self.norm.backward(p, normed, input_gradient(d_queries, of_queries), gradients)
+            dx.add_(input_gradient(d_others, others))
+        else:
+            d_weight, dx = weight_gradient(seen, dy), input_gradient(dy, weight)
+            dx = dx if self.norm is None else self.norm.backward(p, normed, dx, gradients)
+        of_kinds = {"W": d_weight} | ({"b": dy.sum(1)} if f"{self.prefix}b_Q" in p else {})
+        for kind, of_three in of_kinds.items():
+            for name, part in zip("QKV", of_three.chunk(3, dim=-1), strict=True):
+                # torch's fused optimisers ignore the strides of gradients.
+                gradients[f"{self.prefix}{kind}_{name}"] = part.contiguous()
+        return dx
 
 
 def _split(joined_projections: Tensor) -> tuple[Tensor, Tensor]:

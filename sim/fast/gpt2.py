@@ -34,7 +34,7 @@ _ENTRIES = 2**20
 def gpt2(p: Parameters, tokens: Tensor, labels: Tensor, model: GPT2Config) -> tuple[Tensor, Parameters]:
     """Return the losses, shape (M,), and the gradients; several members, or a GPU, use autograd."""
     if len(tokens) > 1 or tokens.is_cuda:
-        return model_of(model).losses_and_gradients(p, tokens, labels)
+        return model_of(model).by_autograd(p, tokens, labels)
     targets = next_tokens(tokens, labels)
     rows = _Rows(targets)
     seen = rows.gathered(tokens[..., None])[..., 0]

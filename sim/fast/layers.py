@@ -136,17 +136,6 @@ def mlp_backward(
     return input_gradient(dh, p[f"{prefix}W_in"])
 
 
-def store_projections(
-    p: Parameters, prefix: str, d_weight: Tensor, dy: Tensor, gradients: Parameters
-) -> None:
-    """Put the gradients of the joined projections into ``gradients``, each under its own name."""
-    joined = {"W": d_weight} | ({"b": dy.sum(1)} if f"{prefix}b_Q" in p else {})
-    for kind, gradient in joined.items():
-        for name, part in zip("QKV", gradient.chunk(3, dim=-1), strict=True):
-            # torch's fused optimisers ignore the strides of gradients.
-            gradients[f"{prefix}{kind}_{name}"] = part.contiguous()
-
-
 def cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean over rows, shape (M,), and its gradient in the logits, shape (M, R, d)."""
     log_p = logits.log_softmax(dim=-1)

@@ -22,6 +22,8 @@ from theory import InputError
 from theory.edge.checked import check_tokens
 
 SectionT = TypeVar("SectionT", bound=ModelSection)
+ByHand = Callable[[Parameters, Tensor, Tensor, Any], tuple[Tensor, Parameters]]
+"""Losses (M,) and gradients, from parameters, tokens (M, B, L), labels (M, B) and the section."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class Model(ABC, Generic[SectionT]):
     """Observables beside the logits: "attention", "positions", and "frozen flow" where eq. 5 applies."""
     n_layers: int = 0
     """Layers with attention."""
+    by_hand: ByHand | None = None
+    """The gradients that ``register_model`` was given for this section, and for none derived from it."""
 
     def __init__(self, section: SectionT) -> None:
         self.section = section
@@ -99,10 +103,18 @@ class Model(ABC, Generic[SectionT]):
         """Return each member's mean loss in nats, shape (M,): here, the cross entropy of the labels."""
         return mean_cross_entropy(self.logits(parameters, tokens), labels)
 
-    def losses_and_gradients(
+    def gradients(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
+        """Return each member's loss (M,) and its gradients, by hand where they are registered."""
+        if self.by_hand is None:
+            return self.by_autograd(parameters, tokens, labels)
+        with torch.no_grad():
+            losses, gradients = self.by_hand(parameters, tokens, labels, self.section)
+        return losses, {name: gradients[name] for name in parameters}
+
+    def by_autograd(
         self, parameters: Parameters, tokens: Tensor, labels: Tensor
     ) -> tuple[Tensor, Parameters]:
-        """Return each member's loss (M,) and its gradients, by autograd."""
+        """Return what ``gradients`` does, by autograd."""
         with torch.enable_grad():
             leaves = {name: value.detach().requires_grad_(True) for name, value in parameters.items()}
             losses = self.losses(leaves, tokens, labels)
@@ -139,8 +151,6 @@ def next_tokens(tokens: Tensor, labels: Tensor) -> Tensor:
     return torch.cat([tokens[..., 1:], labels[..., None]], dim=-1)
 
 
-ByHand = Callable[[Parameters, Tensor, Tensor, Any], tuple[Tensor, Parameters]]
-"""Losses (M,) and gradients, from parameters, tokens (M, B, L), labels (M, B) and the section."""
 _REGISTERED: dict[type[ModelSection], tuple[type[Model[Any]], ByHand | None]] = {}
 
 
@@ -172,8 +182,8 @@ def register_model(
     _REGISTERED[KINDS.add(section)] = model, gradients
 
 
-def registered(section: ModelSection) -> tuple[type[Model[Any]], ByHand | None]:
-    """Return the class and the hand-written gradients of a section's own kind."""
+def model_of(section: ModelSection) -> Model[ModelSection]:
+    """Return the model of a section of a configuration: its tensors, its logits and its gradients."""
     if not isinstance(section, ModelSection):
         raise InputError("section", section, "not a model section", "give e.g. EmbMLPConfig()")
     if type(section) not in _REGISTERED:
@@ -181,12 +191,10 @@ def registered(section: ModelSection) -> tuple[type[Model[Any]], ByHand | None]:
             importlib.import_module(f"{KINDS.package}.{architecture}")
     if type(section) not in _REGISTERED:
         raise InputError("section", type(section).__name__, "has no model", "call sim.register_model first")
-    return _REGISTERED[type(section)]
-
-
-def model_of(section: ModelSection) -> Model[ModelSection]:
-    """Return the model of a section of a configuration: its tensors and its logits."""
-    return registered(section)[0](section)
+    kind, by_hand = _REGISTERED[type(section)]
+    model = kind(section)
+    model.by_hand = by_hand
+    return model
 
 
 def check_inputs(parameters: Parameters, tokens: Tensor, model: ModelConfig) -> None:

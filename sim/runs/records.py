@@ -161,9 +161,7 @@ def read_record(kind: type[Kind], data: Any) -> Kind:
     return cast("Kind", found)
 
 
-@cache
-def _reader(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_reader: Any = cache(TypeAdapter)
 
 
 def plain(record: Record) -> dict[str, Any]:

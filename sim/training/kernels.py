@@ -21,10 +21,10 @@ from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels, MemberConfig
-from sim.fast import Found, Gradients, torch_gradients
 from sim.fast.matmul import ERROR_LIMIT, RouteReport, choose_route
 from sim.models.base import model_of
 from sim.models.layers import Parameters
+from sim.training.optimizer import Found, Gradients, torch_gradients
 from sim.training.trainer import Trainer
 from theory import InputError
 

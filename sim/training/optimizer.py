@@ -1,20 +1,43 @@
-"""The optimiser's state of all members, and how a step moves them, each at its own rate and weight decay."""
+"""What a step is made of: gradients and their norms, and how they move members, each at its own rate."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
 from torch import Tensor
 
+from sim.config.model import ModelSection
 from sim.config.training import Step, TrainingConfig
+from sim.models.base import model_of
 from sim.models.layers import Parameters
 
 _GUARD = 1e-6
 """Against division by zero, as in torch.nn.utils.clip_grad_norm_."""
 _Norm = TypeVar("_Norm", float, Tensor)
+Found = tuple[Tensor, Parameters, Tensor]
+"""Each member's loss, its gradients and their norm."""
+Gradients = Callable[[Parameters, Tensor, Tensor], Found]
+"""A function of parameters, tokens and labels."""
+
+
+def torch_gradients(section: ModelSection, trained: Sequence[str]) -> Gradients:
+    """Return a function that gives losses, gradients of trained tensors and their norms (M,), in torch."""
+    model = model_of(section)
+
+    def losses_gradients_norms(parameters: Parameters, tokens: Tensor, labels: Tensor) -> Found:
+        losses, gradients = model.gradients(parameters, tokens, labels)
+        gradients = {name: gradients[name] for name in trained}
+        tensors = list(gradients.values())
+        if tensors[0].is_cuda and not torch.compiler.is_compiling():  # Two kernels, not one for each tensor.
+            norms = list(torch._foreach_norm([of_member for tensor in tensors for of_member in tensor]))
+        else:
+            norms = [torch.linalg.vector_norm(tensor.flatten(1), dim=1) for tensor in tensors]
+        return losses, gradients, torch.linalg.vector_norm(torch.stack(norms).view(len(tensors), -1), dim=0)
+
+    return losses_gradients_norms
 
 
 def by_member(tensors: Parameters) -> list[list[Tensor]]:

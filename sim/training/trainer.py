@@ -16,7 +16,6 @@ from sim.config.training import Step
 from sim.data.base import Batches, Dataset
 from sim.data.dataset import build_dataset
 from sim.errors import DamagedError
-from sim.fast import Found, Gradients, torch_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -25,7 +24,7 @@ from sim.seeds import torch_stream
 from sim.training.device_steps import DeviceLoop
 from sim.training.execution import check_device
 from sim.training.members import check_frozen, check_shared, check_size
-from sim.training.optimizer import Optimizer, by_member, clip_divisor
+from sim.training.optimizer import Found, Gradients, Optimizer, by_member, clip_divisor, torch_gradients
 from theory.edge.checked import checked
 
 STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}

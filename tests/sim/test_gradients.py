@@ -12,7 +12,6 @@ from sim import GPT2Config, MemberConfig, RunConfig, Trainer, register_model
 from sim.architectures.emb_mlp import EmbMLP
 from sim.architectures.gpt2 import GPT2
 from sim.config.model import EmbMLPConfig
-from sim.fast import gradients_of
 from sim.fast.gpt2 import tied_gradients
 from sim.models.base import model_of
 from sim.models.initial import build
@@ -74,8 +73,8 @@ def test_gradients_are_autograds(
         value.add_(torch.randn(value.shape, generator=generator, dtype=value.dtype), alpha=0.1)
     tokens = torch.randint(VOCABULARY, (n_members, batch, length), generator=generator)
     labels = torch.randint(VOCABULARY, (n_members, batch), generator=generator)
-    losses, gradients = gradients_of(member.model)(parameters, tokens, labels)
-    expected, by_autograd = model_of(member.model).losses_and_gradients(parameters, tokens, labels)
+    losses, gradients = model_of(member.model).gradients(parameters, tokens, labels)
+    expected, by_autograd = model_of(member.model).by_autograd(parameters, tokens, labels)
     torch.testing.assert_close(losses, expected, rtol=1e-12, atol=0)
     assert list(gradients) == list(parameters)
     largest = max(float(g.abs().max()) for g in by_autograd.values())
@@ -100,11 +99,11 @@ register_model(ColderConfig, Colder)
 def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:
     section, member = ColderConfig(d_m=12, d_f=14), of_model(SIZES | {"kind": "emb-mlp"})
     batch = build([member], VOCABULARY), torch.arange(15).view(1, 3, 5), torch.tensor([[1, 2, 3]])
-    losses, gradients = gradients_of(section)(*batch)
-    expected = model_of(section).losses_and_gradients(*batch)
+    losses, gradients = model_of(section).gradients(*batch)
+    expected = model_of(section).by_autograd(*batch)
     assert torch.equal(losses, expected[0])
     assert all(torch.equal(gradients[name], g) for name, g in expected[1].items())
-    assert not torch.allclose(losses, gradients_of(member.model)(*batch)[0])
+    assert not torch.allclose(losses, model_of(member.model).gradients(*batch)[0])
 
 
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
@@ -121,9 +120,9 @@ def test_float32_gradients_are_as_accurate_as_autograds(norm: str, init_rate: fl
     )
     tokens, labels = trainer.batches.at(0)
     exact = {name: p.double() for name, p in trainer.parameters.items()}
-    expected = gradients_of(trainer.model)(exact, tokens, labels)[1]
-    ours = gradients_of(trainer.model)(trainer.parameters, tokens, labels)[1]
-    theirs = model_of(trainer.model).losses_and_gradients(trainer.parameters, tokens, labels)[1]
+    expected = model_of(trainer.model).gradients(exact, tokens, labels)[1]
+    ours = model_of(trainer.model).gradients(trainer.parameters, tokens, labels)[1]
+    theirs = model_of(trainer.model).by_autograd(trainer.parameters, tokens, labels)[1]
     for name, gradient in expected.items():
         errors = [float((found[name].double() - gradient).abs().max()) for found in (ours, theirs)]
         assert errors[0] < 10 * errors[1], name
@@ -226,8 +225,8 @@ def test_gradients_are_those_of_each_members_plain_loss(members: int, lengths: t
     expected = torch.stack([loss(*pair, ignore_index=-1) for pair in zip(logits, targets, strict=True)])
     wanted = torch.autograd.grad(expected.sum(), list(own.values()))
     for losses, found in (
-        gradients_of(model.section)(p, tokens, labels),
-        model.losses_and_gradients(p, tokens, labels),
+        model_of(model.section).gradients(p, tokens, labels),
+        model.by_autograd(p, tokens, labels),
     ):
         torch.testing.assert_close(losses, expected.detach(), rtol=1e-12, atol=0)
         assert list(found) == list(p)

@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from sim import Run, Trainer, train_together
-from sim.fast import gradients_of, torch_gradients
 from sim.fast.matmul import ERROR_LIMIT, choose_route, matmul_route
+from sim.models.base import model_of
 from sim.training import kernels
 from sim.training.kernels import check_kernels, choose_kernels
+from sim.training.optimizer import torch_gradients
 from tests.run_folder import contents
 from tests.sim.conftest import TRANSFORMER, small, small_member, stopped_after
 from theory import InputError
@@ -84,7 +85,7 @@ def test_compiled_gradients_are_torchs(model: dict[str, Any]) -> None:
     for rows in (trainer.batches.rows(0), trainer.batches.rows(0)[:, :5]):
         tokens, labels = trainer.batches.of(rows)
         losses, found, norms = trainer.gradients(tokens, labels)
-        expected = gradients_of(trainer.model)(trainer.parameters, tokens, labels)
+        expected = model_of(trainer.model).gradients(trainer.parameters, tokens, labels)
         torch.testing.assert_close(losses, expected[0], rtol=1e-13, atol=0)
         for name, gradient in expected[1].items():
             largest = max(float(gradient.abs().max()), 1e-6)  # That of keys' biases is rounding alone.
