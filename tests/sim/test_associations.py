@@ -49,14 +49,10 @@ def test_the_errors_are_of_order_two_three_and_five() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sequences", "vocab_size", "words"),
-    [
-        *((sequences, 5, "^sequences = ") for sequences in ([[1]], [1, 2], [[0, 9]])),
-        ([[1, 2]], 10_000_000, "^vocab_size = 10000000: training needs .* of memory"),
-    ],
+    ("sequences", "vocab_size", "argument"), [([[1]], 5, "sequences"), ([[1, 2]], 10_000_000, "vocab_size")]
 )
-def test_what_cannot_be_trained_is_refused(sequences: Any, vocab_size: int, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+def test_what_cannot_be_trained_is_refused(sequences: Any, vocab_size: int, argument: str) -> None:
+    with pytest.raises(InputError, match=f"^{argument} = "):
         train_associations(sequences, vocab_size, steps=1, rate=0.1)
 
 

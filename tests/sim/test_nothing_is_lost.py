@@ -106,9 +106,8 @@ def test_what_cannot_be_read_is_not_taken_for_nothing(
         monkeypatch.setattr(Path, "iterdir", closed)
     else:
         part.rename(folder.parent.parent / "away")
-        {"link": lambda: part.symlink_to("nowhere"), "file": part.touch, "folder": part.mkdir}.get(
-            how, dict
-        )()
+        makes = {"link": lambda: part.symlink_to("nowhere"), "file": part.touch, "folder": part.mkdir}
+        makes.get(how, dict)()
     with pytest.raises(InputError, match=rf"{inside}.*move (it|the folder) away and train"):
         train(small(seeds=[1, 0]), folder.parent, resume=True)
     assert find_runs(folder.parent) == [folder]

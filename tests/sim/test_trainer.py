@@ -209,7 +209,6 @@ def test_fresh_noise_draws_every_epoch_anew() -> None:
         (lambda: small(frozen=["W_em"]).members(), "training.frozen"),
         (lambda: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
         (list, "members"),
-        (lambda: np.array(3), "members"),
     ],
 )
 def test_members_that_make_no_trainer_are_refused(members: Callable[[], Any], argument: str) -> None:
