@@ -97,9 +97,7 @@ def transformer(
     if "W_pos" in p:
         of_positions = dx.view(M, B, L, -1).sum(1)
         unused = p["W_pos"].shape[1] - L  # Short sequences use the first positions alone.
-        gradients["W_pos"] = (
-            torch.nn.functional.pad(of_positions, (0, 0, 0, unused)) if unused else of_positions
-        )
+        gradients["W_pos"] = torch.nn.functional.pad(of_positions, (0, 0, 0, unused))
     return losses, gradients
 
 

@@ -91,14 +91,10 @@ class Advice(Shown):
         n = self.norm
         if n is None:
             return ["What ε takes from the normed embedding is unknown: a pass reaches no norm.", *self.notes]
-        enough = n.variance * (0.99**-2 - 1)
-        lower = (
-            f"; lower ε to 1e{math.floor(math.log10(enough))} for less than 1 %"  # Usually a power of ten.
-        )
-        eaten = (
-            f"{n.name}, ε = {n.epsilon:g}: measured, ε shortens the normed embedding by {100 * n.lost:.2g} %"
-        )
-        return [eaten + lower * (n.lost > 0.01), *self.notes]
+        power = math.floor(math.log10(n.variance * (0.99**-2 - 1)))  # ε is usually a power of ten.
+        lower = f"; lower ε to 1e{power} for less than 1 %"
+        eaten = f"measured, ε shortens the normed embedding by {100 * n.lost:.2g} %"
+        return [f"{n.name}, ε = {n.epsilon:g}: {eaten}{lower * (n.lost > 0.01)}", *self.notes]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -145,7 +141,10 @@ def advise(
             if kind == "matrix" and role.owner is read_out:
                 kind = "read-out"
             elif kind == "matrix":
-                kind = next((_KINDS[grows[name]] for name in role.names if grows and name in grows), kind)
+                # Of a matrix that was not asked, both sides are taken to grow with the width.
+                asked = (grows[name] for name in role.names if grows and name in grows)
+                inputs_grow, outputs_grow = next(asked, (True, True))
+                kind = "input-like" if not inputs_grow else "matrix" if outputs_grow else "read-out-like"
             key = pattern_of(role.name), type(role.owner), kind, role.shape, role.fan_in, len(role.names)
             groups.setdefault(key, []).append(role)
     scales = tuple(_scale(key[2], group, rate, starts) for key, group in groups.items())
@@ -164,20 +163,12 @@ _FROM_CONFIG = """from transformers import AutoConfig, {kind}
 model = {kind}(AutoConfig.from_pretrained({path!r}))"""
 
 
-_KINDS = {(True, True): "matrix", (True, False): "read-out-like"} | dict.fromkeys(
-    [(False, True), (False, False)], "input-like"
-)
-"""The kind of a matrix whose fan-in and whose number of outputs grow with the width, or not."""
-
-
 def _scale(kind: str, group: Sequence[Role], rate: float, starts: Mapping[str, Start]) -> Scale:
     fan_in, names = group[0].fan_in, tuple(" = ".join(r.names) for r in group)
     std = mup = mup_rate = None
     if fan_in is not None:
-        std, mup = (
-            fan_in**-rate,
-            fan_in ** -{"embedding": 0.0, "read-out": 1.0, "read-out-like": 1.0}.get(kind, 0.5),
-        )
+        power = {"embedding": 0.0, "read-out": 1.0, "read-out-like": 1.0}.get(kind, 0.5)
+        std, mup = fan_in**-rate, fan_in**-power
         mup_rate = 1.0 if kind in ("embedding", "input-like") else 1 / fan_in
     measured = [starts[role.name] for role in group if role.name in starts]
     source = measured[0].by if measured else "unknown"

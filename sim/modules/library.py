@@ -20,15 +20,8 @@ from sim.runs.files import finite
 from theory import InputError
 from theory.edge.reading import as_path, load_json
 
-_HEADS = (
-    "ForCausalLM",
-    "ForImageTextToText",
-    "ForSeq2SeqLM",
-    "ForSpeechSeq2Seq",
-    "ForMaskedLM",
-    "ForPreTraining",
-    "",
-)
+_TASKS = ("CausalLM", "ImageTextToText", "Seq2SeqLM", "SpeechSeq2Seq", "MaskedLM", "PreTraining")
+_HEADS = (*(f"For{task}" for task in _TASKS), "")
 """The kinds of model that the library makes of a configuration, by preference; the last has no head."""
 _ENTRIES = 2**17
 """A tensor with more of them is measured on its first rows: its standard deviation is known to 0.2 %."""

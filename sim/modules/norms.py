@@ -44,9 +44,8 @@ def norm_of(module: nn.Module, known: dict[str, Norm | None]) -> Norm | None:
     plain = {k: v for k, v in vars(module).items() if isinstance(v, (int, float, str))}
     key = f"{type(module)} {[(name, p.dtype) for name, p in own.items()]} {shape} {plain}"
     if key not in known:
-        possible = (
-            not others and shape and math.prod(shape) <= 2**16 and not any(True for _ in module.children())
-        )
+        small, has_parts = math.prod(shape) <= 2**16, any(True for _ in module.children())
+        possible = shape and small and not (others or has_parts)
         known[key] = next(_found(module, own, shape), None) if possible else None
     return known[key]
 
@@ -55,11 +54,12 @@ def _found(module: nn.Module, own: dict[str, nn.Parameter], shape: tuple[int, ..
     """Yield the norm for the first kind of input that it takes: rows, rows with a gate, channels."""
     try:
         # Parameters may be on any device, in any precision, and without numbers.
-        blank = {id(p): nn.Parameter(torch.zeros(shape, dtype=_precision(p))) for p in own.values()}
+        double = any(p.dtype == torch.float64 for p in own.values())
+        dtype = torch.float64 if double else torch.float32
+        blank = {id(p): nn.Parameter(torch.zeros(shape, dtype=dtype)) for p in own.values()}
         norm = copy.deepcopy(module, dict(blank)).to("cpu").train()
     except Exception:
         return
-    dtype = next((p.dtype for p in norm.parameters()), torch.float32)
     rows = _signs((16, *shape)).to(dtype)
     channels = [_signs((16, *shape, *more)).to(dtype) for more in ((4,), (4, 4)) if len(shape) == 1]
     for x, *gate in ([rows], [rows, torch.ones_like(rows)], *([each] for each in channels)):
@@ -125,21 +125,14 @@ def _epsilon(size: Callable[[Tensor], float], x: Tensor, centred: bool) -> float
 
 def _signs(shape: tuple[int, ...]) -> Tensor:
     """Return entries ±1 that alternate along every axis, and so average to zero within even groups."""
-    axes = (torch.arange(n).reshape(n, *[1] * (len(shape) - 1 - i)) for i, n in enumerate(shape))
-    total = torch.zeros(shape, dtype=torch.int64)
-    for index in axes:
-        total = total + index
-    return 1.0 - 2.0 * (total % 2)
+    places = torch.meshgrid(*map(torch.arange, shape), indexing="ij")
+    return 1.0 - 2.0 * (torch.stack(places).sum(0) % 2)
 
 
 def _half(x: Tensor, axis: int) -> Tensor:
     """Return the input with its first half along an axis made larger; other rows or groups do not see it."""
     half, rest = x.tensor_split(2, dim=axis)
     return torch.cat([16 * half, rest], dim=axis)
-
-
-def _precision(tensor: Tensor) -> torch.dtype:
-    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
 
 def _close(a: Tensor, b: Tensor) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -71,29 +71,17 @@ def _called(module: nn.Module, own: Mapping[str, nn.Parameter], needed: set[str]
     made, axes = blank_copy(module), {name: set[int]() for name in own}
     # Without numbers, a call costs nothing; where it depends on them, it needs some.
     calls = itertools.product(("meta", "cpu"), rows, ((), (numbers, weights), (numbers.T[:1],)))
-    for call in calls:
-        with suppress(Exception), warnings.catch_warnings(action="ignore"):
-            # Anybody's module may raise anything.
-            _watch(made, own, axes, *call)
+    for device, shape, others in calls:
+        dtype = torch.bfloat16 if device == "meta" else torch.float32  # What stacked products take there.
+        quiet = warnings.catch_warnings(action="ignore")
+        with suppress(Exception), quiet, torch.device(device), torch.no_grad():  # It may raise anything.
+            # Stacked matrices share their memory.
+            blank = {name: torch.empty(p.shape[-2:], dtype=dtype).expand(p.shape) for name, p in own.items()}
+            for name, p in made.named_parameters(recurse=False):
+                value = blank[name] if name in own else torch.zeros(p.shape, dtype=dtype)
+                made._parameters[name] = nn.Parameter(value, False)
+            with _Watched(blank, axes):
+                made.forward(torch.zeros(shape, dtype=dtype), *(x.to(device) for x in others))
         if all(axes[name] for name in needed):
             break
     return {name: next(iter(found)) for name, found in axes.items() if len(found) == 1}
-
-
-def _watch(
-    made: nn.Module,
-    own: Mapping[str, nn.Parameter],
-    axes: dict[str, set[int]],
-    device: str,
-    shape: tuple[int, ...],
-    others: Iterable[Tensor],
-) -> None:
-    dtype = torch.bfloat16 if device == "meta" else torch.float32  # What stacked products take there.
-    with torch.device(device), torch.no_grad():
-        # Stacked matrices share their memory.
-        blank = {name: torch.empty(p.shape[-2:], dtype=dtype).expand(p.shape) for name, p in own.items()}
-        for name, p in made.named_parameters(recurse=False):
-            value = blank[name] if name in own else torch.zeros(p.shape, dtype=dtype)
-            made._parameters[name] = nn.Parameter(value, False)
-        with _Watched(blank, axes):
-            made.forward(torch.zeros(shape, dtype=dtype), *(x.to(device) for x in others))

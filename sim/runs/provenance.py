@@ -38,9 +38,8 @@ def software() -> dict[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:  # A checkout that was not installed.
             versions[package] = "not installed"
-    if torch := sys.modules.get(
-        "torch"
-    ):  # It names its build, such as +cu130; the package's metadata do not.
+    # It names its build, such as +cu130; the package's metadata do not.
+    if torch := sys.modules.get("torch"):
         versions["torch"] = torch.__version__
     return {**found, "python": platform.python_version(), "versions": versions}
 

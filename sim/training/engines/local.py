@@ -58,9 +58,8 @@ def train_jobs(jobs: Sequence[Job], execution: Execution, stop: Stop, report: Re
                     # A job interrupted in its own process alone continues in the next pool.
                     if (result := future.result()) != "interrupted" or asked.value:
                         ended[index] = result
-    killed = (
-        "interrupted" if asked.value else WorkerDiedError(f"its process was killed, in each of {POOLS} tries")
-    )
+    died = WorkerDiedError(f"its process was killed, in each of {POOLS} tries")
+    killed = "interrupted" if asked.value else died
     return [ended.get(index, killed) for index in range(len(jobs))]
 
 
