@@ -112,15 +112,15 @@ def test_conditions_on_anchors_alone_are_whole_combinations_for_the_whole_theory
 @pytest.mark.parametrize(
     ("held_out", "message"),
     [
-        ("a1 <", "not an expression"),
+        ("a1 <", "^held_out = .*not an expression"),
         ("a1 == 1 else 5 if key", "not an expression"),
         ("a1 + a2", "a number where a condition belongs"),
         ("a3 == 1", "unknown name a3: a sequence has 2 anchors"),
         ("place == 1", "unknown name 'place'"),
         ("key > 99", "holds nothing out"),
         ("key > 0", "every combination of 'rule' is held out"),
-        ({"fraction": 1.5}, "not a fraction"),
-        ({"fraction": 0.5, "of": "anchors"}, "nothing to draw"),
+        ({"fraction": 1.5}, "^fraction = 1.5: out of range"),
+        ({"fraction": 0.5, "of": "anchors"}, "^of = .*choose one of combinations, keys, pairs"),
         ({"fraction": 0.5, "sed": 1}, "did you mean 'seed'"),
         ([(7, 1, 2)], "7 is not a key"),
         ({"memory": "key == 20"}, "have it; name each differently"),

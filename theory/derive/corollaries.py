@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import sympy as sp
 from sympy.printing.pretty.stringpict import prettyForm
 
 from theory.derive.algebra import R_S, SIZES, D, at_sizes, entrywise, replaced, written_out
-from theory.derive.derivation import Check, Derivation, Step, derived
+from theory.derive.derivation import Derivation, Step, derived
 from theory.derive.emb_mlp import (
     DISTRIBUTION,
     RATIO_ARGUMENT,
@@ -125,18 +124,8 @@ def cor_1() -> Derivation:
         steps=_put_in(memory_steps()),
         statement=R_S * (MEMORY_ROW - UNIFORM) * W2.T * W1.T,
         compare=entrywise(SIZES),
-        further_checks=lambda: (
-            Check("A key's share of the labels in all 27 tables of three keys.", _tables_residual()),
-        ),
         arguments=RATIO_ARGUMENT | MEMORY_ARGUMENTS | WEIGHT_ARGUMENTS | SIZE_ARGUMENT,
     )
-
-
-def _tables_residual() -> sp.Expr:
-    """Return the first key's share of the labels in all memory tables of three keys, minus the weight."""
-    tables = list(itertools.product(range(3), repeat=3))
-    share = sp.Rational(sum(table.count(0) for table in tables), 3 * len(tables))
-    return share - equal_weight().subs(N_Z, 3)
 
 
 @derived(

@@ -126,7 +126,9 @@ def saddle_staircase(
     label, token = check_statistic("C", C, initial), check_cooccurrence(S, initial)
     level = escape_threshold(initial) if threshold is None else threshold
     check_modes(n_modes, initial.W_emb.shape)
-    scale = _fitted_scale(label, token)
+    # The size of each matrix when the strongest mode is fitted: the cube root of B's norm.
+    fitted = len(label) * np.linalg.pinv(token, hermitian=True) @ label
+    scale = float(np.cbrt(np.linalg.norm(fitted, 2)))
     walk, rank = _Walk(initial.matrices, level), 0
     walk.see(np.zeros(1), initial.W_emb[None])
     drives, ranks = [], []
@@ -139,12 +141,6 @@ def saddle_staircase(
         rank = _pass(walk, label, token, rank, scale, n_modes)
     share = walk.slow / walk.time if walk.time > 0 else 0.0
     return Staircase(walk.escapes(n_modes), drives, ranks, share, walk.n_evaluations)
-
-
-def _fitted_scale(C: FloatArray, S: FloatArray) -> float:
-    """Return the size of each matrix when the strongest mode is fitted: the cube root of B's norm."""
-    fitted = len(C) * np.linalg.pinv(S, hermitian=True) @ C
-    return float(np.cbrt(np.linalg.norm(fitted, 2)))
 
 
 def _split(now: Matrices, rank: int) -> tuple[Matrices, Matrices]:

@@ -65,11 +65,11 @@ class CountPopulation(Shown):
     @functools.cached_property
     def token_label_mass(self) -> dict[str, Float64[FloatArray, "d d"]]:
         """E[cᵀ y] over each data set, shape (d, d)."""
-        return {name: self._token_label_mass(share) for name, share in self.data_sets.items()}
-
-    def _token_label_mass(self, share: FloatArray) -> FloatArray:
-        mass = share[:, :, None] * self.label_distributions
-        return np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
+        found = {}
+        for name, share in self.data_sets.items():
+            mass = share[:, :, None] * self.label_distributions
+            found[name] = np.asarray(self.left.T @ mass.sum(axis=1) + self.right.T @ mass.sum(axis=0))
+        return found
 
     def token_label_matrix(self) -> Float64[FloatArray, "d d"]:
         """Return C = E[cᵀ (y − u)] over the training set, shape (d, d)."""

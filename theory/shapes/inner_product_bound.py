@@ -149,6 +149,8 @@ def inner_product_bound(
     ]
     terms = [s for s in summands_of(task, anchors[0]) if s.count and s.variance]
     C1, sigma, d = shapes[0].C1, shapes[0].sigma_P, task.vocab_size
+    # ‖P − N‖ to first order in skewness and in kurtosis: ∫He₃²φ² is 15/(16√π), ∫He₄²φ² 105/(32√π).
+    squares = shapes[0].skewness ** 2 / 36 * 15 / 16 + shapes[0].excess_kurtosis ** 2 / 576 * 105 / 32
     deviations = 0.0
     if init_rate is not None:
         # n(n + 1)/2 pairs with two sides each; an entry's deviation is at most 2 C1 d^-γ ‖P − N‖.
@@ -158,7 +160,7 @@ def inner_product_bound(
         shape=C1**2 * (_local_bound(terms, sigma) + _edges(shapes, d)),
         noise=deviations * _distance_bound(terms, sigma),
         shape_leading=C1**2 * abs(shapes[0].excess_kurtosis) / (32 * ROOT_PI * sigma),
-        noise_leading=deviations * _leading_distance(shapes[0]),
+        noise_leading=deviations * float((squares / ROOT_PI / sigma) ** 0.5),
     )
 
 
@@ -197,12 +199,6 @@ def _distance_bound(terms: list[Summand], sigma: float) -> float:
     best = float((inner + outer + aliases).min() / ROOT_TWO_PI)
     norm = (1 + _poisson(sigma)) / (2 * sigma * ROOT_PI)
     return min(best, sqrt(min(t.largest_mass for t in terms) + norm))
-
-
-def _leading_distance(shape: GaussianShape) -> float:
-    """Return ‖P − N‖ to first order in skewness and in kurtosis: ∫He₃²φ² is 15/(16√π), ∫He₄²φ² 105/(32√π)."""
-    squares = shape.skewness**2 / 36 * 15 / 16 + shape.excess_kurtosis**2 / 576 * 105 / 32
-    return float((squares / ROOT_PI / shape.sigma_P) ** 0.5)
 
 
 def _remaining_variances(terms: list[Summand]) -> list[FloatArray]:

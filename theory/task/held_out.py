@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from theory.edge.arrays import BoolArray, IntArray
-from theory.edge.checked import as_integer
-from theory.edge.errors import InputError, unknown_key
+from theory.edge.checked import Between, Share, as_integer, checked
+from theory.edge.errors import InputError, renamed, unknown_key
 from theory.task.arithmetic import ANCHOR, names_in, parse, value_of
 from theory.task.domain import Combination, Domain
 
@@ -40,28 +40,14 @@ class HeldOut:
     def read(cls, value: Any, name: str = "") -> HeldOut:
         """Return the set that a value of ``held_out`` describes."""
         if isinstance(value, str):
-            root = _condition(value)
-            for each in names_in(root):
-                if each not in ("key", "total", "position") and not ANCHOR.fullmatch(each):
-                    raise InputError(
-                        "held_out", value, f"unknown name {each!r}", "use key, a1, ..., position"
-                    )
+            with renamed({"label": "held_out"}):
+                _condition(value)
             return cls(name, where=value)
         if isinstance(value, Mapping):
             for key in value:
                 if key not in DRAWN:
                     raise unknown_key("key of held_out", key, DRAWN)
-            fraction, of = value.get("fraction"), value.get("of", "combinations")
-            if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
-                raise InputError(
-                    "held_out", fraction, "not a fraction", "give fraction = 0.3, between 0 and 1"
-                )
-            if of not in get_args(Unit):
-                raise InputError("held_out", of, "nothing to draw", f"give of = one of {get_args(Unit)}")
-            seed = as_integer("seed", value.get("seed", 0))
-            if seed < 0:
-                raise InputError("seed", seed, "below 0", "give 0 or more")
-            return cls(name, fraction=float(fraction), seed=seed, of=of)
+            return _drawing(name, **{"fraction": None} | dict(value))
         if isinstance(value, bytes) or not isinstance(value, Iterable):
             raise InputError("held_out", value, "no held-out set", "give a list, a condition, or a fraction")
         listed = list(value)
@@ -127,6 +113,13 @@ class HeldOut:
         held = np.isin(combination, domain.indices(np.full(len(whole), domain.keys[0]), whole)[1])
         row, column = domain.indices(pairs[:, 0], pairs[:, 1:])
         return np.asarray(held | np.isin(pair, row * n + column))
+
+
+@checked
+def _drawing(
+    name: str, fraction: Share, seed: Annotated[int, Between(0)] = 0, of: Unit = "combinations"
+) -> HeldOut:
+    return HeldOut(name, fraction=fraction, seed=seed, of=of)
 
 
 def read_sets(value: Any) -> tuple[HeldOut, ...]:

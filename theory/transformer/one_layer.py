@@ -126,9 +126,7 @@ def lemma3_flow(
     targets : array_like, shape (n, d)
         Label distributions, one row per sequence: one-hot rows for drawn labels.
     """
-    tokens = _tokens(parameters, sequences)
-    state = _forward(parameters, tokens, activation)
-    delta = _delta(parameters, state, targets, activation)
+    tokens, state, delta = _passed(parameters, sequences, targets, activation)
     at_position = _through_attention(parameters, state, delta)
     at_position[:, -1] += delta
     flow = np.zeros_like(parameters.W_emb)
@@ -149,9 +147,7 @@ def lemma4_flow(
     δ, parameters and errors are as in ``lemma3_flow``; for a linear σ,
     δ = (y − p)(W_f + I)ᵀ and this is the lemma as printed (eq. 35).
     """
-    tokens = _tokens(parameters, sequences)
-    state = _forward(parameters, tokens, activation)
-    delta = _delta(parameters, state, targets, activation)
+    tokens, state, delta = _passed(parameters, sequences, targets, activation)
     return state.mixed.T @ delta @ parameters.W_O.T / len(tokens)
 
 
@@ -165,16 +161,21 @@ def _forward(parameters: OneLayerParameters, tokens: IntArray, activation: Activ
     return _Pass(X, K, q, A, mixed, z, as_activation(activation).value(z) @ parameters.W_f2 + h)
 
 
-def _delta(
-    parameters: OneLayerParameters, state: _Pass, targets: npt.ArrayLike, activation: ActivationLike
-) -> FloatArray:
-    """Return δ, minus the loss's gradient with respect to h, shape (n, d)."""
+def _passed(
+    parameters: OneLayerParameters,
+    sequences: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    activation: ActivationLike,
+) -> tuple[IntArray, _Pass, FloatArray]:
+    """Return tokens, the forward pass, and δ, minus the loss's gradient with respect to h, shape (n, d)."""
+    tokens = _tokens(parameters, sequences)
+    state = _forward(parameters, tokens, activation)
     distributions, shape = np.asarray(targets, dtype=np.float64), state.logits.shape
     if distributions.shape != shape:
         raise InputError("targets", distributions.shape, "not of the vocabulary", f"give shape {shape}")
     g = distributions - softmax(state.logits, axis=-1)
     through_f = (g @ parameters.W_f2.T) * as_activation(activation).derivative(state.z)
-    return np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
+    return tokens, state, np.asarray(g + through_f @ parameters.W_f1.T, dtype=np.float64)
 
 
 def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: FloatArray) -> FloatArray:
