@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,17 +15,20 @@ from theory import Expression, Lookup, Mapping, Shift, Sum, Tabulated, Task, Win
 
 
 def every_sequence(
-    task: Task, *, held_out: bool
+    task: Task, *, held_out: bool, holds: Callable[..., bool] | None = None
 ) -> Iterator[tuple[list[tuple[int, str]], dict[int, Fraction]]]:
     """Yield each sequence, its tokens with their roles, and the distribution of its label.
 
     Nothing is shared with the package but the task's description: sequences are built token by token.
+    Those of rules are left out where ``holds(key, a1, ..., aq, position)`` is true.
     """
     for mapping in task.mappings:
         for combination in combinations(task, mapping, held_out):
             for key in task.keys:
                 distribution = label_formula(task, mapping, key, combination)
                 for position in range(task.length - task.n_anchors):
+                    if holds and not mapping.is_table and holds(key, *combination, position):
+                        continue
                     for noise in itertools.product(task.keys, repeat=task.n_noise):
                         tokens = [(z, "noise") for z in noise]
                         inside = [(key, "key"), *((a, "anchor") for a in combination)]
@@ -55,11 +58,11 @@ class Enumerated:
     cooccurrence: Any
 
     @classmethod
-    def of(cls, task: Task, held_out: bool) -> Enumerated:
+    def of(cls, task: Task, held_out: bool, holds: Callable[..., bool] | None = None) -> Enumerated:
         d, n = task.vocab_size, 0
         mass = {role: np.zeros((d, d)) for role in ("any", "anchor", "key", "noise", "last")}
         cooccurrence = np.zeros((d, d))
-        for tokens, distribution in every_sequence(task, held_out=held_out):
+        for tokens, distribution in every_sequence(task, held_out=held_out, holds=holds):
             n += 1
             label = np.zeros(d)
             label[list(distribution)] = [float(p) for p in distribution.values()]
@@ -139,7 +142,7 @@ def label_formula(
         half = sum(combination)
         labels = list(range(key - half, key + half + 1))
     elif isinstance(rule, Expression):
-        names = {f"a{i}": a for i, a in enumerate(combination, start=1)}
+        names = {f"a{i}": a for i, a in enumerate(combination, start=1)} | {"total": sum(combination)}
         labels = [eval(rule.text, {"__builtins__": {}}, names | {"key": key})]
     elif isinstance(rule, Tabulated):
         column = 0

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from theory import Lookup, Mapping, Sum, Task, label_entropies
-from theory.edge.errors import TooManyEntriesError
 
 
 def brute_force(sequences: list[tuple[tuple[int, ...], int]]) -> float:
@@ -58,15 +57,3 @@ def test_a_tables_entropies_are_those_of_the_binomial_law() -> None:
         assert abs(value - expected(n)) <= 5 * found.spread / 400**0.5
     assert found.spread > 0
     assert label_entropies(task, n_tables=400, seed=1) == [found]
-
-
-def test_too_many_entries_are_refused() -> None:
-    task = Task(
-        keys=range(1000, 2000),
-        mappings=[Mapping(range(1, 200), Sum(), name="sums")],
-        n_anchors=3,
-        length=4,
-        vocab_size=4000,
-    )
-    with pytest.raises(TooManyEntriesError, match=r"sums.*too many entries"):
-        label_entropies(task)

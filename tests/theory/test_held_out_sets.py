@@ -1,15 +1,14 @@
 """Held out by a fraction, a condition, keys, pairs and positions, against every sequence of a task."""
 
 import itertools
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import theory
+from tests.theory.any_rule import Enumerated
 from theory import Expression, InputError, Lookup, Mapping, Sum, Task
-from theory.labels.distribution import exact_ratio
 
 N_A, KEYS = 4, (20, 21, 23, 24, 26)
 
@@ -52,35 +51,21 @@ def test_what_is_held_out_is_what_is_said(held_out: Any, test: Any) -> None:
     assert hash(Task.from_toml(task.to_toml())) == hash(task)
 
 
-@pytest.mark.parametrize("held_out", [case[0] for case in CONDITIONS] + [{"fraction": 0.3, "of": "pairs"}])
+@pytest.mark.parametrize(("held_out", "test"), CONDITIONS)
 @pytest.mark.parametrize("rule", [None, Sum(), Expression("(key + 2 * total) % 31")])
-def test_distributions_and_ratios_are_those_of_the_sequences_that_are_left(held_out: Any, rule: Any) -> None:
+def test_distributions_and_ratios_are_those_of_the_sequences_that_are_left(
+    held_out: Any, test: Any, rule: Any
+) -> None:
     """By enumeration: P^s, r_s and the distribution of all labels, in every role."""
     task = task_with(held_out, rule=rule)
-    population = theory.enumerate_population(task)
-    kept, d = ~population.held_out, task.vocab_size
-    position = np.isin(population.sequences, task.anchors).argmax(axis=1) - 1
-    weights = np.zeros((4, d, d))  # Of the roles any, anchor, key and noise.
-    totals = np.zeros((4, d))
-    for index, mapping in enumerate(task.mappings):
-        rows = kept & (population.mapping == index)
-        entries = mapping.rule.entry_distributions(task.domain(mapping))
-        labels = entries[population.key[rows], population.combination[rows]]
-        for sequence, place, label in zip(population.sequences[rows], position[rows], labels, strict=True):
-            for at, token in enumerate(sequence):
-                role = 2 if at == place else 1 if place < at <= place + 2 else 3
-                for each in (0, role):
-                    weights[each, token] += label
-                    totals[each, token] += 1
-    for number, name in enumerate(("any", "anchor", "key", "noise")):
-        for token in (*task.anchors, *KEYS):
-            ratio = exact_ratio(task, token, name, True)  # type: ignore[arg-type]
-            assert ratio == Fraction(int(totals[number, token]), int(kept.sum()))
-            if ratio:
-                found = theory.label_distribution(task, token, role=name, held_out=True)  # type: ignore[arg-type]
-                np.testing.assert_allclose(found, weights[number, token] / totals[number, token], atol=1e-14)
-    anchors = weights[1].sum(axis=0) / totals[1].sum()
-    np.testing.assert_allclose(theory.marginal_distribution(task, held_out=True), anchors, atol=1e-14)
+    brute = Enumerated.of(task, False, test)
+    tokens = [*task.anchors, *KEYS]
+    for role in ("any", "anchor", "key", "noise"):
+        found = theory.label_distribution(task, tokens, role=role, held_out=True)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found, brute.table(role)[tokens], atol=1e-14)
+        ratios = [theory.token_ratio(task, s, role=role, held_out=True) for s in tokens]  # type: ignore[arg-type]
+        np.testing.assert_allclose(ratios, brute.ratio(role)[tokens], atol=1e-14)
+    np.testing.assert_allclose(theory.marginal_distribution(task, held_out=True), brute.marginal, atol=1e-14)
 
 
 @pytest.mark.parametrize(("of", "n"), [("combinations", 16), ("keys", 5), ("pairs", 80)])

@@ -32,6 +32,9 @@ ALWAYS_FIVE = Task(
     keys=[9, 10], mappings=[Mapping([1, 2], lambda key, anchors: 5)], n_anchors=1, length=2, vocab_size=20
 )
 MEMORY = Task(keys=range(5, 9), memory_anchors=[1, 2], n_anchors=1, length=3, vocab_size=12)
+MANY_ENTRIES = Task(
+    keys=range(1000, 2000), reasoning_anchors=range(1, 200), n_anchors=3, length=4, vocab_size=4000
+)
 TINY = {"init_rate": 0.5, "d_m": 4, "d_f": 4, "batch_size": 5}
 COUNTS = theory.corpus_counts([[0, 1]], 4)
 DOCUMENTS = [[0, 1, 2], [1, 0, 2]] * 30 + [[3, 0]]
@@ -96,6 +99,7 @@ REFUSED: dict[str, list[Callable[[], object]]] = {
             lambda f=f: f(Task.paper(length=200), SGDSettings(0.1), **TINY)
             for f in (partial(theory.predict_learning, n_epochs=1), theory.predicted_embedding)
         ),
+        lambda: theory.label_entropies(MANY_ENTRIES),
         lambda: theory.gaussian_shape(ONE_LABEL, 1),
         lambda: theory.predict_value_growth(MEMORY),
         lambda: theory.build_construction(MEMORY),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import sympy as sp
 
 from theory.derive import transformer
 from theory.derive.algebra import D_K, D, average_drive, entrywise, replaced
-from theory.derive.derivation import Check, Derivation, Step, derived
+from theory.derive.derivation import Derivation, Step, derived
 from theory.derive.emb_mlp import SLOPES, P, Y
 from theory.derive.generating import N_Z
 from theory.derive.transformer import FEED_FORWARD, LENGTH, MEAN, SCOPE, SIZES, W_O, W_V, small
@@ -121,9 +119,6 @@ def theorem_2_matrix() -> Derivation:
         ),
         statement=RATE / LENGTH * centred.T * weights * weights * centred * RIGHT,
         compare=entrywise(SIZES),
-        further_checks=lambda: (
-            Check("vᵀ(left factor)v is Σ_s r_s² ⟨P^s − u, v⟩², for any v.", _quadratic_form()),
-        ),
         arguments={
             RATE: "η",
             **transformer.LENGTH_ARGUMENT,
@@ -139,12 +134,6 @@ def drives() -> sp.Matrix:
     """Return the rows r_s (P^s − u) at the small size."""
     table, ratios = small(TABLE, OCCURRENCES)
     return sp.Matrix(*table.shape, lambda s, i: ratios[s] * (table[s, i] - sp.Rational(1, SIZES[D])))
-
-
-def _quadratic_form() -> sp.Expr:
-    v = sp.Matrix(sp.symbols("v_1:4", real=True))
-    form = (v.T * drives().T * drives() * v)[0]
-    return sp.expand(form - sum((drives()[s, :] * v)[0] ** 2 for s in range(3)))
 
 
 @derived("theorem 2", "Theorem 2", "With N_Z = d_m the value matrix grows along the mean reasoning anchor")
@@ -176,10 +165,6 @@ def theorem_2() -> Derivation:
         ),
         statement=MEAN_ANCHOR.T * MEAN_LABELS * RIGHT / 2,
         compare=entrywise(SIZES),
-        further_checks=lambda: (
-            Check("The part left out by the proof is a covariance, half the mean over pairs.", _covariance()),
-            Check("At other N_Z the drive of memory has the squared length 1/N_Z − 1/d_m.", _squared_drive()),
-        ),
         arguments={
             MEAN_ANCHOR: "E[w_A], the mean embedding of a reasoning anchor, shape (1, d)",
             MEAN_LABELS: "E[label − u] over all sequences, shape (1, d)",
@@ -191,22 +176,3 @@ def theorem_2() -> Derivation:
 def memory_drive(keys: sp.Matrix) -> sp.Matrix:
     """Return δ_Z/N_Z − u for a row that is 1 at the keys."""
     return keys / N_Z - sp.ones(*keys.shape) / len(keys)
-
-
-def _covariance() -> sp.Matrix:
-    """Return mean of products − product of means − ½ Σ π_s π_t (x_s − x_t)ᵀ(x_s − x_t), for three tokens."""
-    first, second = sp.symbols("p_1 p_2", positive=True)
-    shares = (first, second, 1 - first - second)
-    rows = [sp.Matrix([sp.symbols(f"x_{s}:2")]) for s in "abc"]
-    none = sp.zeros(2, 2)
-    mean = sum((p * x for p, x in zip(shares, rows, strict=True)), sp.zeros(1, 2))
-    products = sum((p * x.T * x for p, x in zip(shares, rows, strict=True)), none)
-    pairs = itertools.product(zip(shares, rows, strict=True), repeat=2)
-    apart = sum((p * r * (x - y).T * (x - y) for (p, x), (r, y) in pairs), none)
-    return (products - mean.T * mean - apart / 2).applyfunc(sp.expand)
-
-
-def _squared_drive() -> sp.Expr:
-    """Return |δ_Z/N_Z − u|² − (1/N_Z − 1/d), for two keys among three labels."""
-    drive = memory_drive(sp.Matrix([[1, 1, 0]])).subs(N_Z, 2)
-    return sp.expand((drive * drive.T)[0] - (sp.Rational(1, 2) - sp.Rational(1, 3)))

@@ -174,6 +174,11 @@ def check_tokens(argument: str, tokens: npt.ArrayLike, vocab_size: int) -> npt.N
     return array.astype(np.int64)
 
 
+def check_sequences(sequences: npt.ArrayLike, vocab_size: int) -> npt.NDArray[np.int64]:
+    """Return sequences of tokens, shape (n, L); refuse none, and a token outside 0..vocab_size−1."""
+    return check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+
+
 def _axes_of(hint: Any) -> list[str] | None:
     """Return the names of an array's axes; None for anything that need not be an array."""
     if inspect.isclass(hint) and issubclass(hint, AbstractArray):

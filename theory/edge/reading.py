@@ -32,20 +32,8 @@ def normalized(path: Path) -> Path:
     return Path(os.path.normpath(path.absolute()))
 
 
-def is_folder(path: PathLike) -> bool:
-    """Return whether there is a folder of that name; False if no system allows the name."""
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def is_file(path: PathLike) -> bool:
-    """Return whether there is a file of that name; False if no system allows the name."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
+is_folder, is_file = os.path.isdir, os.path.isfile
+"""Whether there is a folder, or a file, of that name; False if no system allows the name."""
 
 
 def paths_of(values: PathLike | Iterable[PathLike]) -> list[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.checked import Size, check_sequences, check_tokens, checked
 from theory.edge.errors import check_memory
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task
@@ -110,7 +110,7 @@ def token_label_counts(
     vocab_size : int
         d; tokens and labels lie in 0..d−1.
     """
-    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+    tokens = check_sequences(sequences, vocab_size)
     targets = check_tokens("labels", labels, vocab_size)
     check_square(vocab_size, 1)
     pairs = tokens * vocab_size + targets[:, None]
@@ -136,7 +136,7 @@ def cooccurrence_matrix(
     sequences: Integer[ArrayLike, "n L"], vocab_size: Size
 ) -> Float64[FloatArray, "{vocab_size} {vocab_size}"]:
     """Return S of a finite sample, the mean of cᵀc; parameters as in ``token_label_counts``."""
-    tokens = check_tokens("sequences", np.ravel(sequences), vocab_size).reshape(np.shape(sequences))
+    tokens = check_sequences(sequences, vocab_size)
     check_square(vocab_size, 3)
     counts = np.zeros(vocab_size**2, np.int64)
     for left in tokens.T:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.edge.checked import Between, Share, check_tokens, checked
+from theory.edge.checked import Between, Share, check_sequences, checked
 from theory.edge.errors import InputError, check_memory
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step
@@ -143,4 +143,4 @@ def _tokens(task: Task, sequences: npt.ArrayLike) -> IntArray:
     shape = np.shape(sequences)
     if len(shape) != 2 or shape[1] != task.length:
         raise InputError("sequences", shape, "not sequences of the task", f"give shape (n, {task.length})")
-    return check_tokens("sequences", np.ravel(sequences), task.vocab_size).reshape(shape)
+    return check_sequences(sequences, task.vocab_size)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
-from theory.edge.checked import Rate, Size, check_tokens, checked, checked_fields
+from theory.edge.checked import Rate, Size, check_sequences, checked, checked_fields
 from theory.edge.errors import InputError, check_memory
 from theory.flows.network import TANH, ActivationLike, as_activation
 
@@ -102,7 +102,7 @@ def one_layer_logits(
     activation : Activation or {"tanh", "identity"}, optional
         σ.
     """
-    return _forward(parameters, _tokens(parameters, sequences), activation).logits
+    return _forward(parameters, check_sequences(sequences, len(parameters.W_emb)), activation).logits
 
 
 @checked
@@ -168,7 +168,7 @@ def _passed(
     activation: ActivationLike,
 ) -> tuple[IntArray, _Pass, FloatArray]:
     """Return tokens, the forward pass, and δ, minus the loss's gradient with respect to h, shape (n, d)."""
-    tokens = _tokens(parameters, sequences)
+    tokens = check_sequences(sequences, len(parameters.W_emb))
     state = _forward(parameters, tokens, activation)
     distributions, shape = np.asarray(targets, dtype=np.float64), state.logits.shape
     if distributions.shape != shape:
@@ -188,7 +188,3 @@ def _through_attention(parameters: OneLayerParameters, state: _Pass, delta: Floa
     at_position += to_scores[:, :, None] * (state.q @ parameters.W_K.T)[:, None]
     at_position[:, -1] += np.einsum("nl,nlk->nk", to_scores, state.K) @ parameters.W_Q.T
     return at_position
-
-
-def _tokens(parameters: OneLayerParameters, sequences: npt.ArrayLike) -> IntArray:
-    return check_tokens("sequences", np.ravel(sequences), len(parameters.W_emb)).reshape(np.shape(sequences))
