@@ -109,6 +109,13 @@ def test_every_public_name_is_documented_once_and_every_function_has_an_example(
         assert name.split(".")[1] in (ROOT / page).read_text(encoding="utf-8")
 
 
+def test_functions_that_pages_name_exist():
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for name in re.findall(r"`((?:theory|sim|validate)\.[a-z_]\w+)[`(]", text):
+            pkgutil.resolve_name(name)
+
+
 @pytest.mark.parametrize("page", [page for page in API if API[page]])
 def test_examples_print_what_the_page_says(page, here):
     test = doctest.DocTestParser().get_doctest("\n".join(API[page]), {}, page, page, 0)
