@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from sim.runs.files import json_text
+from sim.runs.files import finite, json_text
 from sim.runs.outputs import OutputFolder
 from theory import InputError, Task, TooManyEntriesError, label_entropies
 from theory.edge.arrays import FloatArray
@@ -17,11 +17,11 @@ from theory.edge.checked import Between, checked
 from theory.edge.display import Shown, ranges
 from theory.edge.reading import PathLike, as_path
 from theory.labels.sampled import Draws
+from theory.task.task import task_to_dict
 from validate.figures import prediction as figures
 from validate.figures.sheet import write_figures
 from validate.observe.observations import UNDEFINED
 from validate.predict.ceiling import held_out_in_part, rule_ceiling
-from validate.predict.document import PredictionDocument
 from validate.predict.predictors import are_summed, groups_of
 from validate.predict.statistics import (
     ONE_DATA_SET,
@@ -195,13 +195,29 @@ class Prediction(Shown):
             for e in levels
         ]
 
-    def document(self) -> PredictionDocument:
-        """Return everything as plain values."""
-        return PredictionDocument.of_task(self.task, self.statistics, self.left_out(), self.notes())
-
     def to_json(self) -> dict[str, Any]:
         """Return plain data; a cosine that samples do not resolve is null."""
-        return self.document().to_json()
+        s = self.statistics
+        plain: dict[str, Any] = {"schema": "anchorflow/prediction/1", "task": task_to_dict(self.task)}
+        plain |= {"left_out": self.left_out()} | self._numbers("value")
+        if s.why:
+            plain |= {"n_samples": s.n_samples, "seed": s.seed, "exact_tokens": list(s.exact_tokens)}
+            plain |= {"standard_error": self._numbers("standard_error"), "notes": self.notes()}
+        return plain
+
+    def _numbers(self, which: Literal["value", "standard_error"]) -> dict[str, Any]:
+        """Return every number as plain data, or its standard error."""
+        s = self.statistics
+        shares = zip(self.task.anchors, getattr(s.shares, which).tolist(), strict=True)
+        return {
+            "tokens": [t._asdict() for t in (s.tokens if which == "value" else s.token_errors)],
+            "cosines": {
+                group: {name: with_nulls(getattr(c.over(lambda m: m), which)) for name, c in cosines.items()}
+                for group, cosines in s.cosines.items()
+            },
+            "label_distributions": {str(token): row for token, row in shares},
+            "marginal": getattr(s.marginal, which).tolist(),
+        }
 
     def write(self, out: PathLike) -> None:
         """Write prediction.json, task.toml and the figures: 4B, 4C, and 5C, 5D, 9 where eq. 14 applies.
@@ -213,7 +229,7 @@ class Prediction(Shown):
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        write_document(self.document(), out)
+        write_document(self.to_json(), out)
         folder.write("task.toml", self.task.to_toml())
         write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
 
@@ -229,9 +245,14 @@ class Prediction(Shown):
         return title + (sizes or "none"), COSINE_HEADER, self.cosine_rows()
 
 
-def write_document(document: PredictionDocument, out: PathLike) -> None:
+def with_nulls(matrix: FloatArray) -> list[list[float | None]]:
+    """Return a matrix as lists, NaN as None."""
+    return [[finite(x) for x in row] for row in matrix.tolist()]
+
+
+def write_document(document: dict[str, Any], out: PathLike) -> None:
     """Write prediction.json into a folder of a prediction; errors as for ``Prediction.write``."""
-    OutputFolder(as_path("out", out)).write("prediction.json", json_text(document.to_json()))
+    OutputFolder(as_path("out", out)).write("prediction.json", json_text(document))
 
 
 def _order_notes(task: Task) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import sim
 import theory
@@ -14,7 +16,6 @@ from validate.commands.options import CommandOptions, Positional
 from validate.terminal.output import print_json, print_table, tell
 
 if TYPE_CHECKING:
-    from validate.predict.document import PredictionDocument
     from validate.prediction import Prediction
 
 
@@ -69,7 +70,11 @@ def run(options: Options) -> int:
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
-    member = _member(options, task) if options.curves or options.flow else None
+    later: dict[str, Callable[[], dict[str, Any]]] = {}
+    if options.curves or options.flow:
+        member = _member(options, task)
+        later = {"flow": partial(_flow, member, options)} if options.flow else {}
+        later |= {"learning": partial(_learning, member, options)} if options.curves else {}
     with renamed({"n_samples": "samples"}):
         prediction = Prediction.of(task, n_samples=options.samples, seed=options.seed)
     if options.out is not None:
@@ -77,14 +82,13 @@ def run(options: Options) -> int:
     if not options.as_json:
         _print_labels(prediction)
         sys.stdout.flush()  # What follows may take minutes.
-    document = prediction.document()
-    if member is not None:
-        for add in (_with_flow,) * options.flow + (_with_curves,) * options.curves:
-            document = add(document, member, options)
-            if options.out is not None:
-                write_document(document, options.out)
+    document = prediction.to_json()
+    for name, predicted in later.items():
+        document[name] = predicted()
+        if options.out is not None:
+            write_document(document, options.out)
     if options.as_json:
-        print_json(document.to_json())
+        print_json(document)
     elif options.out is not None:
         print(f"written to {options.out}")
     return 0
@@ -124,15 +128,12 @@ def _print_labels(prediction: Prediction) -> None:
         tell(sentence)
 
 
-def _with_flow(
-    document: PredictionDocument, member: sim.MemberConfig, options: Options
-) -> PredictionDocument:
-    """Predict the size of the cosines, print them, and add them to the document."""
+def _flow(member: sim.MemberConfig, options: Options) -> dict[str, Any]:
+    """Predict the size of all anchors' cosines by training accuracy, print them, and return plain data."""
     from sim.runs.files import finite
     from validate.compare.flow import LEVELS, apart_sentence, flow_cosines, flow_rows
-    from validate.predict.document import FlowCosines, plain
     from validate.predict.learning import setting
-    from validate.prediction import COSINE_HEADER
+    from validate.prediction import COSINE_HEADER, with_nulls
 
     way = {"route": options.route, "max_gradients": options.max_gradients}
     matrices, apart, seconds = flow_cosines(member, LEVELS, **way)
@@ -140,16 +141,14 @@ def _with_flow(
         title = f"cosines of an Emb-MLP, {setting(member)}: {seconds:.0f} s of one processor"
         print_table(title, COSINE_HEADER, flow_rows(member, matrices))
         tell(apart_sentence(apart))
-    cosines = {str(level): plain(m) for level, m in zip(LEVELS, matrices, strict=True)}
+    cosines = {str(level): with_nulls(m) for level, m in zip(LEVELS, matrices, strict=True)}
     far = {str(level): finite(x) for level, x in zip(LEVELS, apart, strict=True)}
-    flow = FlowCosines(anchors=member.build_task().anchors, cosines=cosines, apart=far, seconds=seconds)
-    return document.model_copy(update={"flow": flow})
+    anchors = list(member.build_task().anchors)
+    return {"anchors": anchors, "cosines": cosines, "apart": far, "seconds": seconds}
 
 
-def _with_curves(
-    document: PredictionDocument, member: sim.MemberConfig, options: Options
-) -> PredictionDocument:
-    """Predict when each data set is learned, print it, and add it to the document."""
+def _learning(member: sim.MemberConfig, options: Options) -> dict[str, Any]:
+    """Predict when each data set is learned, print it, and return plain data."""
     from validate.predict import learning
 
     curves = _curves(member, options)
@@ -164,7 +163,7 @@ def _with_curves(
         found = [*learning.bias_sentences(curves), *learning.fallen_sentences(curves)]
         for sentence in [*found, *learning.sure_sentences(member, curves, options.route)]:
             tell(sentence)
-    return document.model_copy(update={"learning": learning.curves_json(curves)})
+    return learning.curves_json(curves)
 
 
 def _curves(member: sim.MemberConfig, options: Options) -> theory.LearningCurves:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,6 @@ from theory.edge.errors import shown
 from theory.edge.settled import falling
 from theory.labels.finite_sample import finite_sample_cosines
 from validate.observe.observations import UNDEFINED
-from validate.plain import Result
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, groups_of, task_cosines
 
 ONE_DATA_SET = "expected in one data set"
@@ -40,7 +40,7 @@ MOST_DISTANCES = 9
 Statistic = Callable[[FloatArray], npt.ArrayLike]
 
 
-class TokenStatistics(Result):
+class TokenStatistics(NamedTuple):
     """One token's label distribution in the training data, in numbers."""
 
     token: int
@@ -181,13 +181,13 @@ def _token_statistics(
     task: Task, tokens: Sequence[int], numbers: SampledValue
 ) -> tuple[list[TokenStatistics], list[TokenStatistics]]:
     """Return the statistics of some tokens, and their standard errors, from mean, std and norm², (n, 3)."""
-    values, errors = list[TokenStatistics](), list[TokenStatistics]()
+    values, errors = [], []
     for token, own, error in zip(tokens, numbers.value, numbers.standard_error, strict=True):
         mapping = task.mapping_of(token)
         kind = "key" if mapping is None else f"{mapping.name} anchor"
         ratio = float(token_ratio(task, token, held_out=True))
-        for found, r, (mean, std, norm2) in ((values, ratio, own), (errors, 0.0, error)):
-            found.append(TokenStatistics(token=token, kind=kind, ratio=r, mean=mean, std=std, norm2=norm2))
+        values.append(TokenStatistics(token, kind, ratio, *map(float, own)))
+        errors.append(TokenStatistics(token, kind, 0.0, *map(float, error)))
     return values, errors
 
 
