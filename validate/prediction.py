@@ -180,8 +180,8 @@ class Prediction(Shown):
                         f"{group!r}: {self.statistics.n_samples} sequences do not tell that vector from zero."
                     )
         why = "that vector of {} is zero, and has no direction."
-        told = [f"{UNDEFINED} under {n}: {why.format(ranges(sorted(s)))}" for n, s in zero.items() if s]
-        return told + lost
+        undefined = [f"{UNDEFINED} under {n}: {why.format(ranges(sorted(s)))}" for n, s in zero.items() if s]
+        return undefined + lost
 
     def entropy_lines(self) -> list[str]:
         """Return how uncertain each mapping's label is: given nothing, the key and the anchors alone."""

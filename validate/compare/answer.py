@@ -193,8 +193,8 @@ def learned_first(setting: Setting) -> str:
         parts = [part for part in run.metrics[0]["accuracy"] if part != HELD_OUT and is_fitted(run, part)]
         at = {part: ends(fitted_time(run, part))[0] for part in parts}
         first[min(at, key=lambda part: at[part]) if at else "nothing"] += 1
-    told = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
-    return f"learned first at γ = {setting.init_rate:g}: {told}"
+    counts = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
+    return f"learned first at γ = {setting.init_rate:g}: {counts}"
 
 
 def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str]:
@@ -208,15 +208,17 @@ def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str
             {run.config.seed: aligned(run, "accuracy", HELD_OUT, level) for run in s.runs} for s in settings
         ]
         found = [over_seeds([*values.values()], SHARE) for values in by_seed]
-        told = [
+        accuracies = [
             f"{estimate.brief if estimate.n else 'not reached'} at γ = {s.init_rate:g}"
             for s, estimate in zip(settings, found, strict=True)
         ]
         if len(settings) == 2 and all(estimate.n for estimate in found):
             shared = sorted(by_seed[0].keys() & by_seed[1].keys())
             difference = over_seeds([by_seed[0][seed] - by_seed[1][seed] for seed in shared], COSINE)
-            told.append(f"the difference is {difference.brief}")
-        sentences.append(f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(told)}")
+            accuracies.append(f"the difference is {difference.brief}")
+        sentences.append(
+            f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(accuracies)}"
+        )
     return sentences
 
 
@@ -288,8 +290,8 @@ def _judge(task: Task, small: Setting | None, control: Setting | None, finding: 
         "undecided": ("is undecided", "are undecided"),
     }
     states = Counter(o.corrected if o.corrected in words else "undecided" for o in finding.endpoints())
-    told = [f"{n} {word[n > 1]}" for state, word in words.items() if (n := states[state])]
-    text = f"of {states.total()} conditions {', '.join(told)}"
+    counts = [f"{n} {word[n > 1]}" for state, word in words.items() if (n := states[state])]
+    text = f"of {states.total()} conditions {', '.join(counts)}"
     if control is None:
         return Decided(verdict, f"{text}; runs with large initial weights are missing")
     if "undecided" in states:

@@ -119,8 +119,9 @@ class LanguageComparison:
         verdicts = []
         for f, o in ((finding, outcome) for finding in self.findings for outcome in finding.conditions):
             plain = o.to_json()
-            told = {key: plain[key] for key in ("init_rates", "measure", "relation", "threshold", "estimate")}
-            verdicts.append({"claim": f.name, "statement": f.statement, "verdict": o.state} | told)
+            about = {"claim": f.name, "statement": f.statement, "verdict": o.state}
+            shared = ("init_rates", "measure", "relation", "threshold", "estimate")
+            verdicts.append(about | {key: plain[key] for key in shared})
         return {
             "schema": "anchorflow/corpus-comparison/1",
             "runs": [run.source for s in self.settings for run in s.runs],

@@ -224,10 +224,10 @@ def steps_of(paths: Sequence[str]) -> list[int]:
         return [natural.index(path) for path in paths]
     orders = {tuple(np.argsort(numbers)): kind for kind, numbers in distinct.items()}
     if len(orders) != 1:
-        told = [
+        listed = [
             f"by {kind}: {', '.join(map(str, readings[kind][:6]))}" for kind in orders.values() or readings
         ]
-        problem = f"their names give no single order ({'; '.join(told[:2]) or 'some have no step'})"
+        problem = f"their names give no single order ({'; '.join(listed[:2]) or 'some have no step'})"
         raise InputError("checkpoints", list(paths)[:6], problem, "give the steps (--steps)")
     return next(iter(distinct.values()))
 

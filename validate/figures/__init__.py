@@ -12,12 +12,10 @@ from validate.figures.panels.curves import Curve as Curve
 from validate.figures.panels.curves import Curves as Curves
 from validate.figures.panels.heat_map import HeatMap as HeatMap
 from validate.figures.panels.heat_map import cosine_map as cosine_map
-from validate.figures.panels.panel import Group as Group
 from validate.figures.panels.panel import Points as Points
 from validate.figures.runs import about as about
 from validate.figures.sheet import PanelRow as PanelRow
 from validate.figures.sheet import Sheet as Sheet
 from validate.figures.style import Look as Look
 from validate.figures.style import new_axes as new_axes
-from validate.figures.style import rendered as rendered
 from validate.observe.groups import group_runs as group_runs

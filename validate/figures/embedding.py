@@ -125,15 +125,15 @@ def cosine_rows(
     panels = rows_of(tokens, predicted | seen, when)
     for i, panel in enumerate(panels):
         # Of three seeds each an interval says little: with two ways to learn every seed has a thin line.
-        panel.each = any(m.look is OTHERS for m in moments)
+        panel.singly = any(m.look is OTHERS for m in moments)
         others = np.arange(len(tokens)) != i
-        told = [
+        distances = [
             f"{name} {seeds_text(np.sqrt(((m - own)[:, i, others] ** 2).mean(axis=1)), SIZE)}"
             + f" ({of.removeprefix('training, ')})" * (of != "training")
             for name, (m, _) in predicted.items()
             for of, (own, _) in seen.items()
         ]
-        panel.numbers = f"{panel.title}: RMSE against training, {', '.join(told)}"
+        panel.numbers = f"{panel.title}: RMSE against training, {', '.join(distances)}"
     return panels
 
 
@@ -189,10 +189,10 @@ def token_map(moment: Moment, title: str = "") -> Points:
             "runs", moment.setting.label, "one principal component makes no map", "give wider models"
         )
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
-    told, in_full, shape = "", "", ring(keys[0])
+    order_text, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer are always in order.
         order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
-        told = f"\norder of keys |ρ| = {order[0]:.2f}"
+        order_text = f"\norder of keys |ρ| = {order[0]:.2f}"
         in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}
     groups = {
@@ -207,7 +207,7 @@ def token_map(moment: Moment, title: str = "") -> Points:
             groups[name] = Group(coordinates[0, rows], look.colour, look.marker, 4)
     first, second = 100 * moment.array("pca_variance")[0, :2]
     return Points(
-        f"{title}{told}" + f";\n{shape}" * bool(shape),
+        f"{title}{order_text}" + f";\n{shape}" * bool(shape),
         groups,
         f"component 1 ({first:.0f} %)",
         f"component 2 ({second:.0f} %)",

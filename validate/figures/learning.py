@@ -27,13 +27,11 @@ def accuracy_curves(
     levels: Mapping[str, float | tuple[float, Look]] | None = None,
     title: str = "",
     log: bool = False,
-    each: bool = False,
-    xscale: str = "linear",
 ) -> Curves:
     """Return a setting's accuracy, or loss in nats, on each data set over epochs.
 
     ``parts`` are the data sets to show, with the name and the look of each; ``title`` is by default the
-    setting's label; ``log`` draws a loss on a logarithmic axis; the other parameters are those of ``Curves``.
+    setting's label; ``log`` draws a loss on a logarithmic axis; ``levels`` are those of ``Curves``.
     """
     metrics = [run.metrics for run in setting.runs]
     have = {part: own for part, own in parts.items() if part in metrics[0][0][measure]}
@@ -66,11 +64,9 @@ def accuracy_curves(
         curves,
         "epoch",
         "accuracy" if measure == "accuracy" else "cross entropy (nats)",
-        xscale,
-        "log" if log and measure == "loss" else "linear",
-        ylim,
-        levels or {},
-        each=each,
+        yscale="log" if log and measure == "loss" else "linear",
+        ylim=ylim,
+        levels=levels or {},
         corner=corner,
         numbers=f"{title}, {measure} at epoch {epochs[-1]:g}: {ends}",
     )
@@ -90,5 +86,6 @@ def unlearned_levels(task: Task) -> dict[str, float]:
 
 def level_text(settings: list[Setting]) -> str:
     """Return a sentence on the level of ``unlearned_levels``, where any task has one."""
-    told = "Dotted: the memory loss of a model that knows only the label distribution of the memory anchors."
-    return told if any(m.is_table for s in settings for m in s.task.mappings) else ""
+    if not any(m.is_table for s in settings for m in s.task.mappings):
+        return ""
+    return "Dotted: the memory loss of a model that knows only the label distribution of the memory anchors."

@@ -248,13 +248,13 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
         length = f"curves end at epoch {curves}, the last snapshot is at epoch {snapshots}"
     length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))
     compared = _compared(settings)
-    told = [
+    deviations = [
         f"{name} {' or '.join(map(_thousands, sorted(own)))} (printed: {_thousands(printed)})"
         for name, (own, printed) in compared.items()
         if not own <= {printed}
     ]
     alike = ", ".join(name for name, (own, _) in compared.items() if own)
-    return f"γ = {rates}; {length}; {'; '.join(told) or f'{alike} as printed'}"
+    return f"γ = {rates}; {length}; {'; '.join(deviations) or f'{alike} as printed'}"
 
 
 def _compared(settings: Sequence[Setting]) -> dict[str, tuple[set[float], float]]:

@@ -133,8 +133,8 @@ class Sheet:
         for row in self.rows:
             title = row.title or title
             # A title may be broken into lines.
-            told = [f"{title} | {p.numbers}" if title else p.numbers for p in row.panels if p.numbers]
-            found += [" ".join(line.split()) for line in told]
+            lines = [f"{title} | {p.numbers}" if title else p.numbers for p in row.panels if p.numbers]
+            found += [" ".join(line.split()) for line in lines]
         return [plain(line) for line in found]
 
     def as_dict(self) -> dict[str, Any]:

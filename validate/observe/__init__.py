@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from validate.observe.observations import NotObservedError as NotObservedError
     from validate.observe.observations import Observations as Observations
     from validate.observe.observations import tokens_of as tokens_of
-    from validate.observe.parameters import Probe as Probe
     from validate.observe.parameters import draw_probe as draw_probe
     from validate.observe.parameters import observe_parameters as observe_parameters
     from validate.observe.store import KEPT as KEPT
-    from validate.observe.store import read_kept as read_kept
     from validate.observe.store import write_kept as write_kept
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

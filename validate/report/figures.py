@@ -177,8 +177,8 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
             groups[name] = Group(points, colour, marker, 3)
         title = f"{setting.label},\ntraining accuracy {last.level:g}"
         said = "; ".join(f"{n}: slope {rows[n].slope.brief}, RMSE {rows[n].rmse.brief}" for n in groups)
-        axes, told = ("predicted cosine", "observed cosine"), f"{title}; {said}"
-        panels.append(Points(title, groups, *axes, (-1.05, 1.05), numbers=told))
+        axes, numbers = ("predicted cosine", "observed cosine"), f"{title}; {said}"
+        panels.append(Points(title, groups, *axes, (-1.05, 1.05), numbers=numbers))
     caption = (
         "Every pair of anchors, mean over seeds, against P^s − u and against the flow of the optimiser. "
         "On the line a prediction is perfect."

@@ -51,7 +51,7 @@ FOLDED = ("claims", "budget", "comparison", "equations", "settings", "provenance
 """The sections that open at a click."""
 _MOST_SHOWN = 3
 """The figures that a report shows; the others open at a click."""
-_MOST_TOLD = 5
+_MOST_NAMED = 5
 """The most settings that one sentence names."""
 _EQUATIONS = Path(__file__).with_name("equations.json")
 """Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
@@ -140,11 +140,11 @@ def why_none_is_tested(nearest: Match | None) -> str:
     none = "None of the paper's claims is tested"
     if not nearest.differing:
         return f"{none}: these runs are of the study {study_name(nearest)}, but not all of it."
-    told = [f"{key}: {own} for {its}" for key, (own, its) in nearest.differing.items()]
-    more = f"; and {len(told) - _MOST_TOLD} more settings" * (len(told) > _MOST_TOLD)
+    differences = [f"{key}: {own} for {its}" for key, (own, its) in nearest.differing.items()]
+    more = f"; and {len(differences) - _MOST_NAMED} more settings" * (len(differences) > _MOST_NAMED)
     return (
         f"{none}: they are about other settings than these runs have. "
-        f"The nearest, {study_name(nearest)}, differs in {'; '.join(told[:_MOST_TOLD])}{more}."
+        f"The nearest, {study_name(nearest)}, differs in {'; '.join(differences[:_MOST_NAMED])}{more}."
     )
 
 

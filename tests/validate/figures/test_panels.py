@@ -56,7 +56,8 @@ def test_a_loss_axis_holds_every_seed_that_is_drawn(log):
     for line in runs[1].metrics[5:]:
         line["loss"] = dict.fromkeys(PARTS)
     (setting,) = figures.group_runs(runs)
-    panel = figures.accuracy_curves(setting, "loss", log=log, each=True)
+    panel = figures.accuracy_curves(setting, "loss", log=log)
+    panel.singly = True
     ax = panel.plot().ax_
     low, high = ax.get_ylim()
     assert len(panel.curves) == len(PARTS)

@@ -71,7 +71,7 @@ class Curves(BasePanel):
         Whether the means are drawn again in the corner, on linear axes.
     bars : bool
         Whether intervals are capped bars and few seeds dots, in place of shades and thin lines.
-    each : bool
+    singly : bool
         Whether each seed is shown, however many there are.
     whole : bool
         Whether x is a count, with ticks at whole numbers only.
@@ -93,7 +93,7 @@ class Curves(BasePanel):
     span: tuple[float, float] | None = None
     inset: bool = False
     bars: bool = False
-    each: bool = False
+    singly: bool = False
     whole: bool = False
     corner: str = ""
     interval: str = OVER_SEEDS
@@ -147,7 +147,7 @@ class Curves(BasePanel):
 
     def _draw_curve(self, ax: Axes, name: str, curve: Curve) -> None:
         x, look, known = np.asarray(curve.x), curve.look, np.isfinite(curve.seeds).sum(axis=0)
-        few = (known > 0) & ((known < FEW) | self.each)
+        few = (known > 0) & ((known < FEW) | self.singly)
         mean, *ends = band(curve.seeds, curve.within)
         style = {"color": look.colour, "marker": look.marker or None, "linestyle": look.line}
         style |= {"markerfacecolor": "white" if look.hollow else look.colour, "linewidth": look.width}

@@ -145,8 +145,10 @@ def attention_lines(moment: Moment) -> Curves:
     }
     levels = {f"_1/{i}": (1 / i, Look(look.colour, line=":")) for i, look in looks.items()}
     levels["1/i (Lemma 1)"] = (float("nan"), Look("0.4", line=":"))
-    axes, each = ("attended position j", "attention $A_{ij}$"), len(rows) <= FEW
-    return Curves(f"rows, {moment.when}", curves, *axes, ylim=(0, 1.03), levels=levels, whole=True, each=each)
+    axes, singly = ("attended position j", "attention $A_{ij}$"), len(rows) <= FEW
+    return Curves(
+        f"rows, {moment.when}", curves, *axes, ylim=(0, 1.03), levels=levels, whole=True, singly=singly
+    )
 
 
 def _average_over_gamma(
@@ -183,8 +185,10 @@ def _average_over_gamma(
             each = [m.array(array) for m in own]
             values = runs.over_settings([v if v.ndim == 1 else v[:, 0] for v in each])
             curves[name] = Curve([m.setting.init_rate for m in own], values, look, SHARE)
-        told = f"{what}: {numbers_at(curves, 'γ =')}"
-        panel = Curves("", curves | more, "initialisation rate γ", what, bars=True, each=True, numbers=told)
+        numbers = f"{what}: {numbers_at(curves, 'γ =')}"
+        panel = Curves(
+            "", curves | more, "initialisation rate γ", what, bars=True, singly=True, numbers=numbers
+        )
         panels.append(panel)
     panels[0].yscale, panels[1].ylim = "log", (-0.03, 1.03)
     return panels
@@ -206,7 +210,7 @@ def _value_alignment(moment: Moment) -> Curves:
     seen = moment.array("wv_direction")[:, [task.anchors.index(s) for s in anchors]]
     curves["training"] = Curve(x, seen, Look(OBSERVED.colour, "o", ""), COSINE)
     kinds = {kind: own for kind, own in (("memory", seen[:, :n]), ("reasoning", seen[:, n:])) if own.size}
-    told = [f"{kind} anchors {seeds_text(np.abs(own).mean(axis=1), SHARE)}" for kind, own in kinds.items()]
+    means = [f"{kind} anchors {seeds_text(np.abs(own).mean(axis=1), SHARE)}" for kind, own in kinds.items()]
     step = max(1, len(anchors) // 10)
     return Curves(
         moment.when,
@@ -218,8 +222,8 @@ def _value_alignment(moment: Moment) -> Curves:
         xticks=(x[::step].tolist(), [str(s) for s in anchors[::step]]),
         divide=n - 0.5 if both else None,
         bars=True,
-        each=len(seen) <= FEW,
-        numbers=f"{moment.when}: mean |cosine| with the top direction of W_V, {', '.join(told)}",
+        singly=len(seen) <= FEW,
+        numbers=f"{moment.when}: mean |cosine| with the top direction of W_V, {', '.join(means)}",
     )
 
 
@@ -239,7 +243,7 @@ def _last_logits(moment: Moment) -> Curves:
         curves[f"key at p = {p}"] = Curve(places, seeds, Look(colour))
         curves[f"_anchors of p = {p}"] = Curve(places[window], mean[:, window], Look(colour, "o", ""))
         curves[f"_key of p = {p}"] = Curve(places[key], mean[:, key], Look(colour, "o", "", hollow=True))
-    return Curves("logits", curves, "position j", "logit − logit at the key", whole=True, each=True)
+    return Curves("logits", curves, "position j", "logit − logit at the key", whole=True, singly=True)
 
 
 def _last_attention(moment: Moment) -> HeatMap:
@@ -271,4 +275,4 @@ def _position_logits(moment: Moment) -> Curves:
     places = np.arange(1, logits.shape[1] + 1)
     curve = Curve(places, logits - logits[:, :1], Look(OBSERVED.colour, "o"))
     ylabel = "logit − logit at 1"
-    return Curves("positions alone", {"_mean": curve}, "position j", ylabel, whole=True, each=True)
+    return Curves("positions alone", {"_mean": curve}, "position j", ylabel, whole=True, singly=True)

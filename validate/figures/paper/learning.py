@@ -47,28 +47,28 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 3 is about the Transformer and the Emb-MLP"
     transformer = runs.of_kind(observations, runs.ATTENTION)
     emb_mlp = runs.of_kind(observations, runs.EMB_MLP, "" if transformer else needs)
-    rows, told = list[PanelRow](), list[str]()
+    rows, sentences = list[PanelRow](), list[str]()
     if transformer:
         name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
         rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False, inset=True)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
-        told += ["A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes."]
-        told += [level_text(transformer), runs.missing_rates(transformer)]
+        sentences += ["A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes."]
+        sentences += [level_text(transformer), runs.missing_rates(transformer)]
     if emb_mlp:
         predicted, at = [_predicted(setting) for setting in emb_mlp], letter(bool(transformer))
         rows += [_row(f"{at}  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
-        told += [f"{at}: accuracy of the Emb-MLP over epochs."]
+        sentences += [f"{at}: accuracy of the Emb-MLP over epochs."]
         if ceilings := {f"{level:.4f}" for setting in emb_mlp for level in _ceilings(setting).values()}:
-            told += [
+            sentences += [
                 f"Dotted, {' or '.join(sorted(ceilings))}: the expected ceiling of its accuracy on memory "
                 "data: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), whose labels are "
                 "independent."
             ]
         if any(predicted):
             apart = [line["epoch"] for line in emb_mlp[0].runs[0].metrics[1:2]]
-            told += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
-            told += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
-    return Sheet("fig03_learning", " ".join(told), runs.about([*transformer, *emb_mlp]), rows)
+            sentences += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
+            sentences += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
+    return Sheet("fig03_learning", " ".join(sentences), runs.about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
@@ -80,11 +80,11 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
     needs = "Fig. 16 is about Transformers without norm (--model.norm none)"
     settings = runs.of_kind(observations, runs.ATTENTION, needs, norm="none")
     rows = [
-        _row("A  Transformer without layer norm: loss", settings, "loss", legend=False, each=True),
-        _row("B  Transformer without layer norm: accuracy", settings, "accuracy", each=True),
+        _row("A  Transformer without layer norm: loss", settings, "loss", legend=False, singly=True),
+        _row("B  Transformer without layer norm: accuracy", settings, "accuracy", singly=True),
     ]
-    told = ["Loss and accuracy over epochs without layer norm.", level_text(settings)]
-    caption = " ".join([*told, runs.missing_rates(settings)])
+    sentences = ["Loss and accuracy over epochs without layer norm.", level_text(settings)]
+    caption = " ".join([*sentences, runs.missing_rates(settings)])
     return Sheet("fig16_no_norm", caption, runs.about(settings), rows)
 
 
@@ -113,7 +113,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         for rate in [rates[k] for k in spread(len(rates), 3)]:
             own, title = by_rate.get((gamma, rate)), f"rate {rate:g}"
             title += f"\nfor {rate * width:g} at the paper's width" * (width != 1)
-            panels.append(_panel(own, "loss", title, each=True, log=True) if own else NoRuns(title))
+            panels.append(_panel(own, "loss", title, singly=True, log=True) if own else NoRuns(title))
         last = gamma == gammas[-1]
         rows.append(PanelRow(f"{letter(i)}  γ = {gamma:g}: loss", panels, legend=last, share_y="loss"))
     caption = (
@@ -132,7 +132,7 @@ def _row(
     measure: Literal["loss", "accuracy"],
     *,
     legend: bool = True,
-    each: bool = False,
+    singly: bool = False,
     beside: Sequence[dict[str, Curve]] = (),
     inset: bool = False,
 ) -> PanelRow:
@@ -140,7 +140,7 @@ def _row(
 
     A loss has the axis of Figs. 3 and 16, where all of it but the beginning fits.
     """
-    panels = [_panel(s, measure, each=each) for s in settings]
+    panels = [_panel(s, measure, singly=singly) for s in settings]
     for panel, predicted in zip_longest(panels, beside, fillvalue=None):
         assert panel is not None
         every = np.concatenate([curve.seeds for curve in panel.curves.values()])
@@ -153,11 +153,18 @@ def _row(
 
 
 def _panel(
-    setting: Setting, measure: Literal["loss", "accuracy"], title: str = "", *, each: bool, log: bool = False
+    setting: Setting,
+    measure: Literal["loss", "accuracy"],
+    title: str = "",
+    *,
+    singly: bool,
+    log: bool = False,
 ) -> Curves:
-    """Return loss or accuracy of a setting; with ``each`` every seed, with ``log`` on a logarithmic axis."""
+    """Return loss or accuracy of a setting, with ``singly`` a line for each seed; ``log`` as on its axis."""
     levels = unlearned_levels(setting.task) if measure == "loss" else _ceilings(setting)
-    return accuracy_curves(setting, measure, levels=levels, title=title, log=log, each=each, xscale="symlog")
+    panel = accuracy_curves(setting, measure, levels=levels, title=title, log=log)
+    panel.xscale, panel.singly = "symlog", singly
+    return panel
 
 
 def _predicted(setting: Setting) -> dict[str, Curve]:

@@ -121,9 +121,9 @@ def singular_values(moments: Sequence[Moment], name: str, title: str, *, shares:
         )
     smallest = min(float(curve.mean[curve.mean > 0].min(initial=1.0)) for curve in curves.values())
     ylim, x_name = (max(smallest / 2, 1e-4), 1.3), "i / number of values" if shares else "i"
-    each = any(m.look.line == "--" for m in moments) and not shares
+    singly = any(m.look.line == "--" for m in moments) and not shares
     y_name = r"$\sigma_i / \sigma_1$"
-    return Curves(title, curves, x_name, y_name, yscale="log", ylim=ylim, whole=not shares, each=each)
+    return Curves(title, curves, x_name, y_name, yscale="log", ylim=ylim, whole=not shares, singly=singly)
 
 
 def matrix_name(name: str) -> str:
@@ -165,8 +165,8 @@ def _ranks(title: str, curves: dict[str, Curve], xlabel: str) -> Curves:
         for name, curve in curves.items()
     ]
     x = np.asarray(next(iter(curves.values())).x)
-    told = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
-    return Curves(title, curves, xlabel, "effective rank", ylim=(0, None), numbers=told)
+    numbers = f"effective rank, {title}, {xlabel} {x[0]:g} to {x[-1]:g}: {', '.join(ends)}"
+    return Curves(title, curves, xlabel, "effective rank", ylim=(0, None), numbers=numbers)
 
 
 def _matrices(settings: Sequence[Setting], prefix: str) -> set[str]:
