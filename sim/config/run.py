@@ -198,14 +198,14 @@ def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})
 
     A preset names the sources of its settings (``Settings.sources``); a run's folder has them ``recorded``.
     """
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for name in SECTIONS:
         section = getattr(config, name)
         for key, field in type(section).model_fields.items():
             extra = field.json_schema_extra
             tag = str(extra["source"]) if isinstance(extra, dict) else "chosen"
-            found[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
-    return found | config.sources | dict(recorded)
+            tags[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
+    return tags | config.sources | dict(recorded)
 
 
 def steps_in_epoch(n_train: int, batch_size: int | str) -> int:

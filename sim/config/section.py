@@ -119,7 +119,7 @@ class Registry(dict[str, type[Kind]]):
         if not (isinstance(name, str) and name):
             problem = f"a section's {self.field} needs a default"
             raise InputError(self.field, name, problem, f'write {self.field}: Literal["x"] = "x"')
-        names = [f"{each.__module__}.{each.__qualname__}" for each in (self.get(name, section), section)]
+        names = [f"{kind.__module__}.{kind.__qualname__}" for kind in (self.get(name, section), section)]
         if names[0] != names[1]:
             raise InputError(self.field, name, f"{names[0]} has that name", "choose another")
         self[name] = section
@@ -141,23 +141,23 @@ class Registry(dict[str, type[Kind]]):
         return known[name]
 
 
-def differences(own: BaseModel, other: BaseModel) -> str:
-    """Return the first keys in which two configurations differ, each as "key = own, not other".
+def differences(one: BaseModel, other: BaseModel) -> str:
+    """Return the first keys in which two configurations differ, each as "key = one, not other".
 
     The keys of a task come last, since one change of it often changes many keys.
     """
-    tables = [dict(flattened("", each.model_dump(mode="json"))) for each in (own, other)]
+    tables = [dict(flattened("", config.model_dump(mode="json"))) for config in (one, other)]
     keys = sorted(tables[0].keys() | tables[1].keys(), key=lambda key: (key.startswith("task"), key))
     values = {key: [table.get(key, "not set") for table in tables] for key in keys}
-    told = [f"{key} = {_short(a)}, not {_short(b)}" for key, (a, b) in values.items() if a != b]
-    more = f"; and {len(told) - _MOST_NAMED} more" * (len(told) > _MOST_NAMED)
-    return "; ".join(told[:_MOST_NAMED]) + more
+    changes = [f"{key} = {_short(a)}, not {_short(b)}" for key, (a, b) in values.items() if a != b]
+    more = f"; and {len(changes) - _MOST_NAMED} more" * (len(changes) > _MOST_NAMED)
+    return "; ".join(changes[:_MOST_NAMED]) + more
 
 
 def flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield each value as JSON, after its dotted key; tables in a list are numbered from 0."""
-    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        value = {str(number): each for number, each in enumerate(value)}
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        value = {str(number): item for number, item in enumerate(value)}
     if not isinstance(value, dict):
         yield name, json.dumps(value, ensure_ascii=False)
         return

@@ -185,8 +185,8 @@ class TrainingConfig(Section):
             before = {name: tensors[index] for name, tensors in state.items()}
             clipped = gradient if how.divisor is None else gradient / how.divisor
             new, after = self.step(weight, clipped, before, how.rate, self.weight_decay, how.number)
-            for old, found in ((weight, new), *((before[name], after[name]) for name in before)):
-                old.copy_(found if how.frozen is None else found.where(how.frozen == 0, old))
+            for old, moved in ((weight, new), *((before[name], after[name]) for name in before)):
+                old.copy_(moved if how.frozen is None else moved.where(how.frozen == 0, old))
 
     def flow(self) -> AdamSettings | SGDSettings | None:
         """Return what theory's flows need to know of the optimiser; None if none of them follows it."""
@@ -214,9 +214,9 @@ def _read(training: Any) -> Any:
     """Return a table as the settings of its optimiser, without unchanged ones of others (saved before)."""
     if not isinstance(training, Mapping):
         return training
-    own = OPTIMIZERS.named_in(training)
-    others = {k: f.default for each in OPTIMIZERS.values() for k, f in each.model_fields.items()}
-    return own(**{k: v for k, v in training.items() if k in own.model_fields or others.get(k, ...) != v})
+    kind = OPTIMIZERS.named_in(training)
+    others = {k: f.default for known in OPTIMIZERS.values() for k, f in known.model_fields.items()}
+    return kind(**{k: v for k, v in training.items() if k in kind.model_fields or others.get(k, ...) != v})
 
 
 Training = Annotated[SerializeAsAny[TrainingConfig], BeforeValidator(_read)]

@@ -158,11 +158,11 @@ def build_corpus(
         If special tokens dominate, or words are whole clauses because a script has no spaces.
     """
     texts = _texts(documents)
-    own = tokenizer is None or str(tokenizer) == CHARACTERS
-    corpus = _counted(texts, tokenizer is not None) if own else _encoded(texts, str(tokenizer))
+    by_us = tokenizer is None or str(tokenizer) == CHARACTERS
+    corpus = _counted(texts, tokenizer is not None) if by_us else _encoded(texts, str(tokenizer))
     if not len(corpus.tokens):
         raise InputError("corpus", "empty", "no document holds a word", "give files with text")
-    if vocabulary is not None or own:
+    if vocabulary is not None or by_us:
         corpus = corpus.trimmed(vocabulary or corpus.vocab_size)
     return corpus if context is None else corpus.cut(context)
 
@@ -202,7 +202,7 @@ def read_token_arrays(
         start += len(flat)
     if not tokens:
         raise InputError("paths", [], "none", "name at least one file")
-    size = max(int(each.max()) for each in tokens) + 1
+    size = max(int(numbers.max()) for numbers in tokens) + 1
     if known is not None and size > len(known):
         problem = f"has no token {size - 1}, which the files hold"
         raise InputError("tokenizer", str(tokenizer), problem, "give the tokenizer that wrote them")

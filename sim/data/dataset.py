@@ -91,7 +91,7 @@ def check_data(member: MemberConfig) -> None:
         return
     if member.data.fresh_noise and not task.n_noise:
         raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
-    if member.data.fresh_noise and any(each.by_position for m in task.mappings for each in m.sets):
+    if member.data.fresh_noise and any(held_out.by_position for m in task.mappings for held_out in m.sets):
         problem = "draws the key's position anew, by which sequences are held out"
         raise InputError("data.fresh_noise", True, problem, "leave it out")
     if member.data.source == "draw":
@@ -144,8 +144,8 @@ def split(task: Task, population: Population, labels: IntArray) -> TaskDataset:
         for index in alike if len(alike) > 1 else []:
             masks[task.mappings[index].name] = (population.mapping == index) & ~held_out
     for mapping in task.mappings:
-        for each in mapping.sets:
-            masks |= {each.name: _holds(task, mapping, each, population)} if each.name else {}
+        for part in mapping.sets:
+            masks |= {part.name: _holds(task, mapping, part, population)} if part.name else {}
     parts = {name: torch.from_numpy(np.flatnonzero(mask)) for name, mask in masks.items() if mask.any()}
     tokens, train = torch.from_numpy(population.sequences), torch.from_numpy(np.flatnonzero(~held_out))
     return TaskDataset(tokens, torch.from_numpy(labels), train, parts, population, task)

@@ -174,6 +174,6 @@ def toy_facts(n: Size, *, seed: Annotated[int, Between(0)] = 0) -> list[str]:
         facts[verb] = [known[i] for i in rng.integers(_WORDS, size=_PEOPLE)]
     texts = []
     for _ in range(n):
-        told = [(int(rng.integers(_PEOPLE)), _VERBS[rng.integers(len(_VERBS))]) for _ in range(_SENTENCES)]
-        texts.append(" ".join(f"{people[who]} {verb} {facts[verb][who]}." for who, verb in told))
+        drawn = [(int(rng.integers(_PEOPLE)), _VERBS[rng.integers(len(_VERBS))]) for _ in range(_SENTENCES)]
+        texts.append(" ".join(f"{people[who]} {verb} {facts[verb][who]}." for who, verb in drawn))
     return texts

@@ -189,7 +189,7 @@ def _patterns(roles: Sequence[Role]) -> list[str]:
     shorter = {name: pattern_of(name) for name in unknown}
     return list(
         dict.fromkeys(
-            name if any(fnmatchcase(each, shorter[name]) for each in known) else shorter[name]
+            name if any(fnmatchcase(other, shorter[name]) for other in known) else shorter[name]
             for name in sorted(unknown)
         )
     )

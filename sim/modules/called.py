@@ -117,7 +117,7 @@ def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
     if not hasattr(config, "get_text_config"):
         return None
     parts = list(_parts(config))
-    text = next((part for part, found in parts if found is config.get_text_config()), ())
+    text = next((part for part, inner in parts if inner is config.get_text_config()), ())
     sides, width = _sides(module), getattr(config.get_text_config(), "hidden_size", None)
     if (wider := _doubled(module, text, "hidden_size")) is None:
         return None
@@ -125,8 +125,8 @@ def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
     explained = {side for side, n in sides.items() if n == 1} | grown
     numbers = [
         (part, name, value)
-        for part, found in sorted(parts, key=lambda each: each[0] != text)
-        for name, value in found.to_dict().items()
+        for part, inner in sorted(parts, key=lambda pair: pair[0] != text)
+        for name, value in inner.to_dict().items()
         if isinstance(value, int) and value > 1  # True is 1.
     ]
     for divides in (True, False):  # Few models are made if the numbers that divide a side come first.

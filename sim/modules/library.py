@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -88,8 +88,7 @@ def model_of(config: Any, named: Sequence[Any] = ()) -> nn.Module:
             break
     if model is None:
         raise LookupError(f"no model of {type(config).__name__}")
-    found: nn.Module = model
-    return found
+    return cast(nn.Module, model)
 
 
 def named_module(name: str) -> nn.Module:
@@ -154,8 +153,8 @@ def _constructed(module: Any, names: set[str]) -> dict[str, Start]:
             parameters = dict(type(module)(copy.deepcopy(module.config)).named_parameters())
     finally:
         torch.use_deterministic_algorithms(was[0], warn_only=was[1])
-    found = {name: _start(parameters[name].detach(), "constructor") for name in names}
-    return {name: s._replace(by="nothing") if s.by == "unknown" else s for name, s in found.items()}
+    made = {name: _start(parameters[name].detach(), "constructor") for name in names}
+    return {name: s._replace(by="nothing") if s.by == "unknown" else s for name, s in made.items()}
 
 
 def started_away_from_zero(module: nn.Module) -> set[str]:
@@ -227,9 +226,9 @@ def _owners(module: nn.Module, names: Container[str]) -> Iterator[nn.Module]:
     """
     alike: dict[Any, list[nn.Module]] = {}
     for name, part in module.named_modules():
-        own = dict(part.named_parameters(prefix=name, recurse=False))
-        if not names or any(each in names for each in own):
-            kind = pattern_of(name), type(part), str([p.shape for p in own.values()])
+        owned = dict(part.named_parameters(prefix=name, recurse=False))
+        if not names or any(local in names for local in owned):
+            kind = pattern_of(name), type(part), str([p.shape for p in owned.values()])
             alike.setdefault(kind, []).append(part)
     for first, *others in alike.values():
         yield from (first, *others[-1:])

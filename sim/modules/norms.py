@@ -38,25 +38,25 @@ class Norm(NamedTuple):
 
 def norm_of(module: nn.Module, known: dict[str, Norm | None]) -> Norm | None:
     """Return what a module does if it is a norm, also without numbers; ``known`` has those called before."""
-    own = dict(module.named_parameters(recurse=False))
-    shapes = {tuple(p.shape) for p in own.values()} or {tuple(getattr(module, "normalized_shape", (64,)))}
+    tensors = dict(module.named_parameters(recurse=False))
+    shapes = {tuple(p.shape) for p in tensors.values()} or {tuple(getattr(module, "normalized_shape", (64,)))}
     shape, *others = shapes
     plain = {k: v for k, v in vars(module).items() if isinstance(v, (int, float, str))}
-    key = f"{type(module)} {[(name, p.dtype) for name, p in own.items()]} {shape} {plain}"
+    key = f"{type(module)} {[(name, p.dtype) for name, p in tensors.items()]} {shape} {plain}"
     if key not in known:
         small, has_parts = math.prod(shape) <= 2**16, any(True for _ in module.children())
         possible = shape and small and not (others or has_parts)
-        known[key] = next(_found(module, own, shape), None) if possible else None
+        known[key] = next(_found(module, tensors, shape), None) if possible else None
     return known[key]
 
 
-def _found(module: nn.Module, own: dict[str, nn.Parameter], shape: tuple[int, ...]) -> Iterator[Norm]:
+def _found(module: nn.Module, tensors: dict[str, nn.Parameter], shape: tuple[int, ...]) -> Iterator[Norm]:
     """Yield the norm for the first kind of input that it takes: rows, rows with a gate, channels."""
     try:
         # Parameters may be on any device, in any precision, and without numbers.
-        double = any(p.dtype == torch.float64 for p in own.values())
+        double = any(p.dtype == torch.float64 for p in tensors.values())
         dtype = torch.float64 if double else torch.float32
-        blank = {id(p): nn.Parameter(torch.zeros(shape, dtype=dtype)) for p in own.values()}
+        blank = {id(p): nn.Parameter(torch.zeros(shape, dtype=dtype)) for p in tensors.values()}
         norm = copy.deepcopy(module, dict(blank)).to("cpu").train()
     except Exception:
         return
@@ -64,11 +64,11 @@ def _found(module: nn.Module, own: dict[str, nn.Parameter], shape: tuple[int, ..
     channels = [_signs((16, *shape, *more)).to(dtype) for more in ((4,), (4, 4)) if len(shape) == 1]
     for x, *gate in ([rows], [rows, torch.ones_like(rows)], *([each] for each in channels)):
         try:
-            found = _measured(norm, x, gate, len(shape) if x is rows else 0)
+            norm_found = _measured(norm, x, gate, len(shape) if x is rows else 0)
         except Exception:  # Anybody's module may raise anything on inputs that are not its own.
             continue
-        if found is not None:
-            yield found
+        if norm_found is not None:
+            yield norm_found
 
 
 def _measured(norm: nn.Module, x: Tensor, gate: list[Tensor], axes: int) -> Norm | None:

@@ -1,19 +1,27 @@
-"""The role of each parameter of a torch module, and its fan-in: how many inputs each output sums over."""
+"""The role of each parameter of a torch module, and its fan-in: how many inputs each output sums over.
+
+The axis that a module of an unknown kind sums over is found by calling it and watching torch's products.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
+import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from sim.modules.library import blank_copy
 from sim.modules.norms import Norm, norm_of
-from sim.modules.products import summed_axes
 from theory import InputError
 from theory.edge.checked import as_integer
 
@@ -81,7 +89,7 @@ def roles_of(module: nn.Module, fan_in: Mapping[str, int] | None = None) -> list
             wanted = next((given[name] for name in names[id(parameter)] if name in given), None)
             role = _role(tuple(names[id(parameter)]), local, parameter, owner, wanted, norms)
             if (known := roles.get(id(parameter))) is not None:
-                first = min(known, role, key=lambda each: _PREFERRED.index(each.kind))
+                first = min(known, role, key=lambda of: _PREFERRED.index(of.kind))
                 role = replace(first, reads_out=known.reads_out or known.kind != role.kind)
             roles[id(parameter)] = role
     return list(roles.values())
@@ -111,12 +119,12 @@ def matching(argument: str, pattern: str, names: Iterable[str]) -> list[str]:
 
 def fans_of(module: nn.Module) -> dict[str, tuple[int, int]]:
     """Return fan-in and number of outputs of every matrix in a recognised kind of module, by name."""
-    found = {}
+    fans = {}
     for name, owner in module.named_modules():
         for local, parameter in owner.named_parameters(recurse=False):
             if parameter.ndim > 1 and (fan_in := _fan_in(local, parameter, owner)):
-                found[f"{name}.{local}".lstrip(".")] = fan_in, parameter.numel() // fan_in
-    return found
+                fans[f"{name}.{local}".lstrip(".")] = fan_in, parameter.numel() // fan_in
+    return fans
 
 
 def _role(
@@ -162,3 +170,76 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
         if isinstance(weight := getattr(owner, name, None), nn.Parameter) and name != local:
             return _fan_in(name, weight, owner)
     return None
+
+
+_MOST = 2**29
+"""A module with a larger matrix is not called."""
+_PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "_grouped_mm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2)}
+"""torch's products, and which of their arguments are multiplied."""
+_KNOWN: dict[Any, dict[str, int]] = {}
+
+
+class _Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes over which axes products sum the tensors whose memory it knows."""
+
+    def __init__(self, tensors: Mapping[str, Tensor], axes: Mapping[str, set[int]]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.held = {t.untyped_storage()._cdata: (name, t.stride()) for name, t in tensors.items()}
+        self.axes = axes
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        factors = [args[i] for i in _PRODUCTS.get(func.overloadpacket.__name__, ())]
+        for factor, summed in zip(factors, (-1, -2), strict=False):
+            name, strides = self.held.get(factor.untyped_storage()._cdata, ("", ()))
+            fits = factors[0].shape[-1] == factors[1].shape[-2]
+            # A transposed or selected matrix lies in the same memory: its stride tells the axis.
+            if fits and len({*strides[-2:]}) == 2 and factor.stride(summed) in strides[-2:]:
+                axis = len(strides) - 2 + strides[-2:].index(factor.stride(summed))
+                self.axes[name].add(axis)
+        return func(*args, **(kwargs or {}))
+
+
+def summed_axes(module: nn.Module) -> dict[str, int]:
+    """Return the axis that each of a module's own matrices is summed over, by name.
+
+    It is called on rows, alone or with the number and the weight of an expert for each. What it cannot be
+    called on, or multiplies otherwise, is left out. Matrices may be stacked along a first axis.
+    """
+    stored = {name: p for name, p in module.named_parameters(recurse=False) if p.ndim in (2, 3)}
+    if not stored or any(math.prod(p.shape[-2:]) > _MOST for p in stored.values()):
+        return {}
+    flags = sorted((k, v) for k, v in vars(module).items() if isinstance(v, (bool, str)) and k != "training")
+    kind = type(module), str(flags), *((name, p.ndim) for name, p in stored.items())
+    for key in (kind, (*kind, *(p.shape for p in stored.values()))):
+        if key in _KNOWN:
+            return _KNOWN[key]
+    # Stacked vectors, as biases are, are multiplied by nothing.
+    needed = {name for name, p in stored.items() if p.ndim == 3} or {*stored}
+    axes = _called(module, stored, needed)
+    _KNOWN[kind if needed <= axes.keys() else key] = axes  # Where a call fails, that may be for its sizes.
+    return axes
+
+
+def _called(module: nn.Module, stored: Mapping[str, nn.Parameter], needed: set[str]) -> dict[str, int]:
+    # A row for each of stacked matrices.
+    many = max(p.shape[0] if p.ndim == 3 else 2 for p in stored.values())
+    widths = dict.fromkeys(n for p in stored.values() for n in p.shape[-2:])
+    rows = [shape for width in widths for shape in ((many, width), (1, many, width))]
+    numbers, weights = torch.zeros(many, 2, dtype=torch.long), torch.ones(many, 2)
+    made, axes = blank_copy(module), {name: set[int]() for name in stored}
+    # Without numbers, a call costs nothing; where it depends on them, it needs some.
+    calls = itertools.product(("meta", "cpu"), rows, ((), (numbers, weights), (numbers.T[:1],)))
+    for device, shape, others in calls:
+        dtype = torch.bfloat16 if device == "meta" else torch.float32  # What stacked products take there.
+        quiet = warnings.catch_warnings(action="ignore")
+        with suppress(Exception), quiet, torch.device(device), torch.no_grad():  # It may raise anything.
+            # Stacked matrices share their memory.
+            blank = {n: torch.empty(p.shape[-2:], dtype=dtype).expand(p.shape) for n, p in stored.items()}
+            for name, p in made.named_parameters(recurse=False):
+                value = blank[name] if name in stored else torch.zeros(p.shape, dtype=dtype)
+                made._parameters[name] = nn.Parameter(value, False)
+            with _Watched(blank, axes):
+                made.forward(torch.zeros(shape, dtype=dtype), *(x.to(device) for x in others))
+        if all(axes[name] for name in needed):
+            break
+    return {name: next(iter(summed)) for name, summed in axes.items() if len(summed) == 1}

@@ -172,7 +172,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_tensors(arrays: Mapping[str, npt.NDArray[Any]], metadata: dict[str, str]) -> bytes:
     """Return the bytes of a safetensors file; equal arguments give equal bytes."""
-    content = safetensors.numpy.save({name: np.ascontiguousarray(each) for name, each in arrays.items()})
+    content = safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     size = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + size])
     if metadata:  # The library would write it in an order that differs between processes.

@@ -143,8 +143,8 @@ class RunFolder(Manifest):
                 return []  # Nothing has been written into it yet.
             problem = f"cannot be read ({error.strerror})"
             raise InputError("run", str(self.path / inside), problem, REMEDY) from None
-        found = [re.fullmatch(rf"{prefix}_(\d{{6,}})\.safetensors", name) for name in names]
-        return sorted(int(match[1]) for match in found if match)
+        matches = [re.fullmatch(rf"{prefix}_(\d{{6,}})\.safetensors", name) for name in names]
+        return sorted(int(match[1]) for match in matches if match)
 
     def read_checkpoint(self, step: int) -> tuple[Arrays, CheckpointState]:
         """Return a checkpoint's tensors and other state; raise DamagedError if it is not as written."""

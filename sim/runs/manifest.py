@@ -58,15 +58,15 @@ class Manifest:
 
     def foreign(self) -> list[Path]:
         """Return entries that this program did not write, or that others have changed, links included."""
-        listed, found = self.listed(), []
+        listed, foreign = self.listed(), []
         for entry in entries(self.path):
             name = entry.relative_to(self.path).as_posix()
             if name == self.name or is_leftover(entry):
                 continue
             is_plain = entry.is_file() and not entry.is_symlink()
             if not is_plain or _as_listed(read_regular(entry), listed.get(name, ())) is None:
-                found.append(entry)
-        return found
+                foreign.append(entry)
+        return foreign
 
     def write(self, name: str, content: bytes | str) -> Path:
         """Write a file, or replace one that nobody changed since this program wrote it; else InputError."""

@@ -30,9 +30,9 @@ class OutputFolder(Manifest):
         with writing(self.path):
             _check_no_run("out", self.path, self.path)
             _try_to_write(self.path)
-            found = [file for name in folders for file in entries(self.path / name) if not is_leftover(file)]
+            there = [file for name in folders for file in entries(self.path / name) if not is_leftover(file)]
             listed = self.listed()
-            for name in (*names, *(file.relative_to(self.path).as_posix() for file in found)):
+            for name in (*names, *(file.relative_to(self.path).as_posix() for file in there)):
                 self._digest_before(name, listed)
 
     def write(self, name: str, content: bytes | str) -> Path:

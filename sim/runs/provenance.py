@@ -26,12 +26,12 @@ def software() -> dict[str, Any]:
     "dirty" says whether the code that trains, ``theory`` and ``sim``, differs from its commit, and "diff"
     how; outside a checkout, and where git does not answer, they are None.
     """
-    found = dict.fromkeys(("commit", "dirty", "diff"))
+    tree = dict.fromkeys(("commit", "dirty", "diff"))
     if (_ROOT / ".git").exists():
         status = _git("status", "--porcelain", "--", "theory", "sim")
         diff = _git("diff", "HEAD", "--", "theory", "sim") if status else None
         commit, dirty = _git("rev-parse", "HEAD"), None if status is None else bool(status)
-        found = {"commit": commit, "dirty": dirty, "diff": diff and diff[:_LARGEST_DIFF]}
+        tree = {"commit": commit, "dirty": dirty, "diff": diff and diff[:_LARGEST_DIFF]}
     versions = {}
     for package in _PACKAGES:
         try:
@@ -41,7 +41,7 @@ def software() -> dict[str, Any]:
     # It names its build, such as +cu130; the package's metadata do not.
     if torch := sys.modules.get("torch"):
         versions["torch"] = torch.__version__
-    return {**found, "python": platform.python_version(), "versions": versions}
+    return {**tree, "python": platform.python_version(), "versions": versions}
 
 
 def _git(*arguments: str) -> str | None:

@@ -153,12 +153,12 @@ def read_record(kind: type[Kind], data: Any) -> Kind:
     """Return a record from the bytes of its file or from plain data; raise DamagedError if it is none."""
     reader = _reader(cast("Any", kind))
     try:
-        found = reader.validate_json(data) if isinstance(data, bytes) else reader.validate_python(data)
+        record = reader.validate_json(data) if isinstance(data, bytes) else reader.validate_python(data)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         where = "".join(f"{part}: " for part in problem["loc"][:1])
         raise DamagedError(f"{where}{problem['msg'][0].lower()}{problem['msg'][1:]}") from None
-    return cast("Kind", found)
+    return cast("Kind", record)
 
 
 _reader: Any = cache(TypeAdapter)
@@ -171,21 +171,21 @@ def plain(record: Record) -> dict[str, Any]:
 
 def read_evaluations(lines: list[Any]) -> list[dict[str, Any]]:
     """Return a run's evaluations: of the same data sets, and in the order of its steps."""
-    found = [read_record(Evaluation, line) for line in lines]
-    if not found:
+    evaluations = [read_record(Evaluation, line) for line in lines]
+    if not evaluations:
         raise DamagedError("holds no evaluation")
-    first, steps = found[0].loss.keys(), [(line.step, line.epoch) for line in found]
-    if any(not line.loss.keys() == line.accuracy.keys() == first for line in found):
+    first, steps = evaluations[0].loss.keys(), [(line.step, line.epoch) for line in evaluations]
+    if any(not line.loss.keys() == line.accuracy.keys() == first for line in evaluations):
         raise DamagedError("has evaluations of different data sets")
     if any(after <= before for before, after in pairwise(steps)):
         raise DamagedError("has evaluations that are not in the order of their steps")
-    return [plain(line) for line in found]
+    return [plain(line) for line in evaluations]
 
 
 def check_arrays(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]], kinds: str = "f") -> None:
     """Raise DamagedError unless the arrays have these shapes, and types of these kinds."""
     for name, shape in shapes.items():
-        found = arrays.get(name)
-        if found is None or found.shape != shape or found.dtype.kind not in kinds:
-            has = "no array" if found is None else f"{found.dtype} of shape {found.shape} as"
+        array = arrays.get(name)
+        if array is None or array.shape != shape or array.dtype.kind not in kinds:
+            has = "no array" if array is None else f"{array.dtype} of shape {array.shape} as"
             raise DamagedError(f"has {has} {name}, where its configuration asks for shape {shape}")

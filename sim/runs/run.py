@@ -143,12 +143,12 @@ class Run:
         def fitting(content: bytes) -> Arrays:
             arrays, _ = read_tensors(content)
             names = {self.config.model.embedding} if epoch else specs
-            own = {name: array for name, array in arrays.items() if name in specs}
-            check_arrays(own, {name: specs[name].shape for name in (*names, *own)})
-            for name, array in own.items():
+            known = {name: array for name, array in arrays.items() if name in specs}
+            check_arrays(known, {name: specs[name].shape for name in (*names, *known)})
+            for name, array in known.items():
                 if not np.isfinite(array).all():
                     raise DamagedError(f"has NaN or infinity in {name}")
-            return own
+            return known
 
         return self._folder.read(snapshot_name(epoch), fitting)
 

@@ -105,8 +105,8 @@ def axes_of(configs: Iterable[MemberConfig]) -> list[str]:
     the kind of model, q, n_keys (N_Z), and "task" where tasks differ in something else.
     """
     flat = [settings_of(config) for config in configs]
-    keys = {key: None for each in flat for key in each if key not in ALWAYS}
-    return [*ALWAYS, *(key for key in keys if len({each.get(key) for each in flat}) > 1)]
+    keys = {key: None for settings in flat for key in settings if key not in ALWAYS}
+    return [*ALWAYS, *(key for key in keys if len({settings.get(key) for settings in flat}) > 1)]
 
 
 def settings_of(config: MemberConfig) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from theory import InputError, OneLayerParameters, one_layer_logits
 from theory.edge.arrays import FloatArray
 
 Record = Callable[..., None]
+Matrices = dict[str, FloatArray]
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 3, "n_heads": 2}
 TOKENS = torch.tensor([[[1, 20, 5], [7, 7, 7]], [[25, 3, 2], [4, 6, 21]]])
 ONE_LAYER = {"W_emb": "W_E", "W_f1": "0.W_in", "W_f2": "0.W_out"}
@@ -27,69 +28,42 @@ SIGMA = {
 }
 
 
-def plain_forward(
-    p: dict[str, FloatArray], tokens: list[int], model: Any
-) -> tuple[FloatArray, dict[str, Any]]:
+def plain_forward(p: Matrices, tokens: list[int], model: Any) -> tuple[FloatArray, dict[str, Any]]:
     """Return the logits of every position, shape (L, d), and each layer's attention and its logits.
 
-    The Transformer of Appendix A.1 written out, one sequence, one position and one head at a time.
+    The Transformer of Appendix A.1 in NumPy, one sequence at a time.
     """
-    rows = [p["W_E"][t] + (p["W_pos"][i] if "W_pos" in p else 0) for i, t in enumerate(tokens)]
-    seen: dict[str, Any] = {}
+    x, seen, pre = p["W_E"][tokens], dict[str, Any](), model.norm.startswith("pre")
+    if "W_pos" in p:
+        x = x + p["W_pos"][: len(tokens)]
     for layer in range(model.n_layers):
         own = {n.split(".", 1)[1]: a for n, a in p.items() if n.startswith(f"{layer}.")}
-        normed = [_norm(x, own, "ln1", model) if model.norm.startswith("pre") else x for x in rows]
-        seen_by_keys = normed if model.norm == "pre" else rows
-        mixed, seen[f"{layer}.attention"], seen[f"{layer}.attention_logits"] = _attend(
-            own, normed, seen_by_keys, model
-        )
-        rows = [_after_attention(own, x, m, model) for x, m in zip(rows, mixed, strict=True)]
-    if model.norm.startswith("pre"):
-        rows = [_norm(x, p, "ln_final", model) for x in rows]
-    if "W_U" in p:
-        rows = [_affine(x, p, "U") for x in rows]
-    return np.array(rows), seen
+        asking = _norm(x, own, "ln1", model) if pre else x
+        mixed, weights, logits = _attend(own, asking, asking if model.norm == "pre" else x, model)
+        seen |= {f"{layer}.attention": weights, f"{layer}.attention_logits": logits}
+        h = _norm(x + mixed, own, "ln1", model) if model.norm == "post" else x + mixed
+        hidden = _affine(_norm(h, own, "ln2", model) if pre else h, own, "in")
+        x = h + _affine(np.vectorize(SIGMA[model.activation])(hidden), own, "out")
+        x = _norm(x, own, "ln2", model) if model.norm == "post" else x
+    x = _norm(x, p, "ln_final", model) if pre else x
+    return _affine(x, p, "U") if "W_U" in p else x, seen
 
 
-def _attend(
-    p: dict[str, FloatArray], asking: list[FloatArray], x: list[FloatArray], model: Any
-) -> tuple[list[FloatArray], Any, Any]:
-    places, width = len(x), model.d_k
-    weights = np.zeros((model.n_heads, places, places))
-    logits = np.full_like(weights, -math.inf)
-    mixed = np.zeros((places, model.n_heads * width))
-    for head in range(model.n_heads):
-        own = slice(head * width, (head + 1) * width)
-        q = [_affine(y, p, "Q")[own] for y in asking]
-        k, v = ([_affine(y, p, letter)[own] for y in x] for letter in "KV")
-        for i in range(places):
-            for j in range(i + 1):
-                logits[head, i, j] = sum(a * b for a, b in zip(q[i], k[j], strict=True)) / math.sqrt(width)
-            total = sum(math.exp(logits[head, i, j]) for j in range(i + 1))
-            for j in range(i + 1):
-                weights[head, i, j] = math.exp(logits[head, i, j]) / total
-                mixed[i, own] += weights[head, i, j] * v[j]
-    return [_affine(row, p, "O") for row in mixed], weights, logits
+def _attend(p: Matrices, asking: FloatArray, x: FloatArray, model: Any) -> tuple[FloatArray, ...]:
+    """Return the output, the weights and their logits, −∞ for later places: both (H, L, L)."""
+    rows = (_affine(asking, p, "Q"), _affine(x, p, "K"), _affine(x, p, "V"))
+    q, k, v = (np.stack(np.split(row, model.n_heads, axis=-1)) for row in rows)
+    logits = np.where(np.tri(len(x)) > 0, q @ k.swapaxes(1, 2) / math.sqrt(model.d_k), -math.inf)
+    weights = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    return _affine(np.concatenate(list(weights @ v), axis=-1), p, "O"), weights, logits
 
 
-def _affine(x: FloatArray, p: dict[str, FloatArray], letter: str) -> FloatArray:
+def _affine(x: FloatArray, p: Matrices, letter: str) -> FloatArray:
     return np.asarray(x @ p[f"W_{letter}"] + p.get(f"b_{letter}", 0))
 
 
-def _after_attention(p: dict[str, FloatArray], x: FloatArray, mixed: FloatArray, model: Any) -> FloatArray:
-    h = x + mixed
-    if model.norm == "post":
-        h = _norm(h, p, "ln1", model)
-    given = _norm(h, p, "ln2", model) if model.norm.startswith("pre") else h
-    hidden = np.array([SIGMA[model.activation](z) for z in _affine(given, p, "in")])
-    out = h + _affine(hidden, p, "out")
-    return _norm(out, p, "ln2", model) if model.norm == "post" else out
-
-
-def _norm(x: FloatArray, p: dict[str, FloatArray], name: str, model: Any) -> FloatArray:
-    mean = sum(x) / len(x)
-    variance = sum((a - mean) ** 2 for a in x) / len(x)
-    normed = (x - mean) / math.sqrt(variance + model.norm_epsilon)
+def _norm(x: FloatArray, p: Matrices, name: str, model: Any) -> FloatArray:
+    normed = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + model.norm_epsilon)
     return np.asarray(normed * p[f"{name}.w"] + p.get(f"{name}.b", 0))
 
 
@@ -128,7 +102,7 @@ def test_a_token_outside_the_vocabulary_is_named(wrong: int) -> None:
 @pytest.mark.parametrize("n_heads", [1, 2])
 @pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
 def test_forward_pass_written_out(norm: str, n_heads: int, biases: bool, record_error: Record) -> None:
-    """Appendix A.1 by loops over members, sequences, places and heads; logits, attention and its logits.
+    """Appendix A.1 by loops over members, sequences and layers; logits, attention and its logits.
 
     Doubles, a few hundred operations deep: 1e-12 leaves four digits to rounding.
     """

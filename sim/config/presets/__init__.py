@@ -62,12 +62,12 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def over_preset(preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def over_preset(preset: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
     """Return a preset with the keys of a file over it: as ``merge``, but the file's task replaces its own.
 
     Keys that the file's task leaves out have their defaults, not another task's values.
     """
-    return merge({key: value for key, value in preset.items() if key != "task" or "task" not in own}, own)
+    return merge({key: value for key, value in preset.items() if key != "task" or "task" not in file}, file)
 
 
 def with_source(data: Mapping[str, Any], source: str) -> dict[str, Any]:
