@@ -108,6 +108,7 @@ class MeanTraining:
     rng: np.random.Generator | None = None  # draws the scatter; without it the weights have none
     max_gradients: int = MOST_GRADIENTS
     scale: FloatArray | float = 1.0  # multiplies √v̂, entry by entry (``Narrow.scale``)
+    lagging: bool = False  # whether Adam's first moment lags
 
     def follow(self, initial: FloatArray, steps: Iterable[int]) -> Iterator[Moment]:
         """Yield the weights after each number of steps, in the precision of the gradients.
@@ -169,9 +170,11 @@ class Course:
         self._cuts = np.cumsum(training.gradients.sizes)[:-1]
         self._denominator = Denominator(training.settings, training.scale)
         self._y, self.done = initial.astype(np.float64), 0.0
+        self._first = FirstMoment(training.settings if training.lagging else None)
         self._length, self._n_gradients = 1.0, 0
         self._felt: FloatArray | None = None
         self._last: tuple[FloatArray, list[FloatArray]] | None = None
+        self._gain = 1.0
         self._scale: FloatArray | float = 1.0
         self._fastest: FloatArray | float = np.inf
         self._stepper: RKC | None = None
@@ -180,12 +183,12 @@ class Course:
     @property
     def weights(self) -> FloatArray:
         """The mean of the weights."""
-        return self._low(self._y)
+        return self._low(self._theta(self._y))
 
     @property
     def mobility(self) -> FloatArray:
         """The factor that multiplies the gradient, entry by entry."""
-        return self._low(np.broadcast_to(self._scale, self._y.shape))
+        return self._low(np.broadcast_to(np.minimum(self._scale, self._denominator.now()), self._y.shape))
 
     def _low(self, y: FloatArray) -> FloatArray:
         return y.astype(self._gradients.dtype)
@@ -209,14 +212,19 @@ class Course:
                 continue
             self._denominator.pass_by((here.squares + there.squares) / 2, h)
             self.done = float(step) if h == rest else self.done + h
+            driven = (there.y - here.y) / (self._of.settings.rate * h)
+            self._first.pass_by(driven + self._of.settings.weight_decay * here.y, h)
             self._y, here = there.y, there
             longer = h * min(2.0, 0.8 / np.sqrt(max(error, 1e-6)))
             self._length = longer if h < rest else max(longer, self._length)
 
+    def _theta(self, x: FloatArray) -> FloatArray:
+        return x - self._of.settings.rate * self._first.behind
+
     def point(self, y: FloatArray) -> Point:
         """Return the quantities that drive the mean at some weights."""
         each = self._descents(y)
-        away = self._low(y if self._felt is None else y + self._felt)
+        away = self._low(self._theta(y) if self._felt is None else self._theta(y) + self._felt)
         squares = np.asarray(sum(descent**2 for descent in each) / len(each))
         squares += self._gradients.variance(away)
         norm, largest = float(np.sqrt(squares.sum())), self._of.clip_norm
@@ -226,7 +234,8 @@ class Course:
     def _descents(self, y: FloatArray) -> list[FloatArray]:
         """Return −ḡ at each of the scattered weights, reusing it at the point of the last call."""
         if self._last is None or self._last[0] is not y:
-            around = (y,) if self._felt is None else (y + self._felt, y - self._felt)
+            at = self._theta(y)
+            around = (at,) if self._felt is None else (at + self._felt, at - self._felt)
             self._n_gradients += len(around)
             if self._n_gradients > self._of.max_gradients:
                 problem = f"{self._of.max_gradients} gradients did not reach the end."
@@ -234,7 +243,7 @@ class Course:
                 raise GradientLimitError(
                     "the mean course", problem, self.done * self._of.settings.rate, remedy
                 )
-            each = (self._gradients.mean(self._low(at)) for at in around)
+            each = (self._gradients.mean(self._low(near)) for near in around)
             self._last = y, [-gradient.astype(np.float64) for gradient in each]
         return self._last[1]
 
@@ -245,11 +254,11 @@ class Course:
     def _moved(self, descent: FloatArray, y: FloatArray) -> FloatArray:
         """Return the velocity of the weights; one that wakes up moves no faster than Adam lets it."""
         driven = np.clip(self._scale * descent, -self._fastest, self._fastest)
-        return np.asarray(driven - self._of.settings.weight_decay * y)
+        return np.asarray(self._gain * driven - self._of.settings.weight_decay * y)
 
     def _integrated(self, here: Point, h: float) -> FloatArray:
         """Return the weights h steps further on, with the denominators held fixed."""
-        rate = self._of.settings.rate
+        rate, self._gain = self._of.settings.rate, self._first.gain(h)
         start, end = self.done * rate, (self.done + h) * rate
         lengths = [float(np.sqrt(np.mean(m**2))) for m in np.split(here.y, self._cuts)]
         atol = self._of.tolerance * np.repeat(lengths, self._gradients.sizes)
@@ -258,7 +267,9 @@ class Course:
             options |= {"radius_tolerance": _RADIUS}
             self._stepper = RKC(self._velocity, start, here.y, end, rtol=0.0, atol=atol, **options)
         else:
-            self._stepper.restart(start, here.y, self._moved(here.descent, here.y), end, atol)
+            if self._of.lagging:  # θ has jumped.
+                self._last = None
+            self._stepper.restart(start, here.y, self._velocity(start, here.y), end, atol)
         message = None
         while self._stepper.status == "running":
             message = self._stepper.step()
@@ -290,6 +301,13 @@ class Denominator:
         v = (kept * self._average + (1 - kept) * squares) / (1 - kept * beta**self._taken)
         return np.asarray(1 / (self._scale * np.sqrt(v) + self._adam.epsilon) / divisor)
 
+    def now(self) -> FloatArray | float:
+        """Return the largest factor of a gradient that v̂ allows after the steps so far."""
+        if self._adam is None or self._taken == 0:
+            return np.inf
+        v = self._average / (1 - self._adam.betas[1] ** self._taken)
+        return np.asarray(2 / (self._scale * np.sqrt(v) + self._adam.epsilon))
+
     def fastest(self, steps: float) -> FloatArray | float:
         """Return the limit of a weight's speed: within ``steps`` v̂ takes up a share of its own gradient."""
         if self._adam is None:
@@ -304,3 +322,31 @@ class Denominator:
             kept = self._adam.betas[1] ** steps
             self._average = kept * self._average + (1 - kept) * squares
         self._taken += steps
+
+
+class FirstMoment:
+    """Adam's first moment, times D: an average of what has driven x, by which θ is behind."""
+
+    def __init__(self, settings: AdamSettings | SGDSettings | None) -> None:
+        self._beta = settings.betas[0] if isinstance(settings, AdamSettings) else 0.0
+        self._taken, self._average = 0.0, np.zeros(1)
+
+    @property
+    def behind(self) -> FloatArray:
+        """ℓDm, (x − θ)/η."""
+        return self._lag(self._taken) * self._average
+
+    def gain(self, steps: float) -> float:
+        """Return 1 + ℓ' over the next ``steps``."""
+        return 1 + (self._lag(self._taken + steps) - self._lag(self._taken)) / steps
+
+    def pass_by(self, driven: FloatArray, steps: float) -> None:
+        """Advance by ``steps`` over which x was driven at some speed on average."""
+        old, new = self._beta**steps * (1 - self._beta**self._taken), 1 - self._beta**steps
+        self._average = (old * self._average + new * driven / self.gain(steps)) / (old + new)
+        self._taken += steps
+
+    def _lag(self, taken: float) -> float:
+        """Return ℓ, the mean age of the gradients averaged after some steps."""
+        kept = self._beta**taken
+        return self._beta / (1 - self._beta) - taken * kept / (1 - kept) if taken > 0 else 0.0

@@ -39,6 +39,8 @@ from theory.labels.counts import CountPopulation
 
 _SMALL = 1e-2
 """Below this λT/2 the first term of the expansion of f is exact to 4e-5."""
+_RANK = 1e-6
+"""Directions whose λ is a smaller share of the largest are lost in single precision, and do not scatter."""
 
 
 def reshuffled_share(half: FloatArray) -> FloatArray:
@@ -142,3 +144,32 @@ def _spectrum(square: FloatArray, mobility: FloatArray) -> tuple[FloatArray, Flo
     root = np.sqrt(mobility)
     values, vectors = np.linalg.eigh(root[:, None] * square * root)
     return np.maximum(values, 0.0), vectors
+
+
+class SampledScatter:
+    """The same for any network: H = Σ is that of single gradients, shape (n, n_weights), less their mean.
+
+    With G their matrix over √n, P acts within the range of D^½Gᵀ, whose eigenvalues are those of G D Gᵀ.
+    """
+
+    def __init__(self, single: FloatArray, mobility: FloatArray, batching: Batching, rate: float) -> None:
+        self._variance = rate * batching.independent_factor / 2
+        self._half_epoch = rate * (batching.per_epoch or 1) / 2
+        self._root = np.sqrt(mobility)
+        self._rows = single * (self._root / np.sqrt(len(single)).astype(single.dtype))
+        self._rates, self._vectors = np.linalg.eigh((self._rows @ self._rows.T).astype(np.float64))
+
+    def independent(self, time: float, rng: np.random.Generator) -> FloatArray:
+        """Return a draw after some time, had all batches been drawn independently."""
+        return self._draw(-np.expm1(-2 * self._rates * time), rng)
+
+    def reshuffled(self, rng: np.random.Generator) -> FloatArray:
+        """Return a draw at the end of a reshuffled epoch."""
+        return self._draw(reshuffled_share(self._rates * self._half_epoch), rng)
+
+    def _draw(self, share: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return a draw; as in ``_Block``, it does not depend on the basis of eigenvectors."""
+        found = self._rates > _RANK * self._rates[-1]
+        deviation = np.sqrt(np.where(found, self._variance * share / np.where(found, self._rates, 1.0), 0.0))
+        turned = self._vectors @ (deviation * (self._vectors.T @ rng.standard_normal(len(share))))
+        return np.asarray(self._root * (turned.astype(self._rows.dtype) @ self._rows))
