@@ -1,0 +1,154 @@
+"""The mean course of sim's models: its gradients against autograd by hand, and steps of the plain update."""
+
+import numpy as np
+import pytest
+import torch
+
+from sim.config.run import make_member_config
+from sim.data.dataset import build_dataset
+from tests.theory.flow_reference import relative
+from theory import TANH, AdamSettings, EmbMLPParameters, count_population
+from theory.flows.batches import Batching
+from theory.flows.gradient_noise import BatchGradient
+from theory.flows.mean_training import Course, MeanTraining
+from validate.predict import course
+from validate.predict.course import ModelGradients
+
+TASK = {
+    "keys": "10..15",
+    "n_anchors": 2,
+    "length": 3,
+    "vocab_size": 28,
+    "reasoning_anchors": "4..6",
+    "memory_anchors": "1..3",
+    "held_out": [[4, 6]],
+}
+BATCH = 12
+ONE_LAYER = {"kind": "one-layer", "d_k": 4, "d_f": 6}
+
+
+def member(model, rate=0.8, task=TASK):
+    training = {"batch_size": BATCH, "learning_rate": 1e-3}
+    data = {"task": task, "init_rate": rate, "seed": 1, "model": model, "training": training}
+    return make_member_config(data)
+
+
+def gradients(config):
+    return ModelGradients(config, build_dataset(config), BATCH)
+
+
+def loss_by_hand(p, tokens, label):
+    """Definition 2, for one sequence."""
+    x = p["W_E"][tokens]
+    q, k, v = (x @ p[f"0.W_{name}"] for name in "QKV")
+    last = x[-1] + torch.softmax(q[-1] @ k.T / 2, dim=0) @ v @ p["0.W_O"]
+    logits = last + torch.tanh(last @ p["0.W_in"]) @ p["0.W_out"]
+    return torch.logsumexp(logits, 0) - logits[label]
+
+
+def singles_by_hand(ours, y):
+    """Return every training sequence's own gradient, one after another."""
+    found = []
+    for tokens, label in zip(ours._tokens, ours._labels, strict=True):
+        own = {name: value[0].double().requires_grad_() for name, value in ours.unpack(y).items()}
+        torch.autograd.backward(loss_by_hand(own, tokens, label))
+        found.append(np.concatenate([value.grad.numpy().ravel() for value in own.values()]))
+    return np.array(found)
+
+
+def test_moments_of_a_one_layer_transformer_are_those_of_every_sequence_by_itself(record_error):
+    ours = gradients(member(ONE_LAYER, 0.5))
+    y = ours.pack(ours.initial)
+    single = singles_by_hand(ours, y)
+    assert len(single) < course.SINGLE
+    record_error("mean of a model's gradient", relative(ours.mean(y), single.mean(axis=0)), below=1e-5)
+    assert relative(ours.variance(y), ours.batching.factor * single.var(axis=0)) < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
+def test_moments_of_an_emb_mlp_are_those_that_theory_has_without_torch(record_error):
+    config = member({"kind": "emb-mlp", "d_m": 7, "d_f": 9}, 0.5)
+    ours, data = gradients(config), build_dataset(config)
+    y = ours.pack(ours.initial)
+    tables = [np.empty((6, 9), dtype=np.int64), None]
+    of = data.population
+    for row in np.flatnonzero(of.mapping == 0):
+        tables[0][of.key[row], of.combination[row]] = data.labels[row]
+    task = config.build_task()
+    tables = [tables[0] if mapping.is_table else None for mapping in task.mappings]
+    matrices = EmbMLPParameters(*(value[0].numpy() for value in ours.initial.values())).matrices
+    theirs = BatchGradient(count_population(task, tables), ours.batching, TANH, matrices)
+    assert ours.batching == Batching(BATCH, len(data.train))
+    record_error(
+        "gradients of two routes", relative(ours.mean(y), theirs.mean(matrices.packed())), below=1e-5
+    )
+    assert relative(ours.variance(y), theirs.variance(matrices.packed())) < 1e-5
+
+
+def plain_course(ours, n_steps, settings, clip):
+    """Return the weights after steps of AdamW with the exact moments of a batch in place of a batch."""
+    y = ours.pack(ours.initial).astype(np.float64)
+    m, v = np.zeros_like(y), np.zeros_like(y)
+    for t in range(1, n_steps + 1):
+        mean, square = ours.mean(y), ours.mean(y) ** 2 + ours.variance(y)
+        divisor = max(1.0, np.sqrt(square.sum()) / clip)
+        m += (1 - settings.betas[0]) * (mean / divisor - m)
+        v += (1 - settings.betas[1]) * (square / divisor**2 - v)
+        first, root = m / (1 - settings.betas[0] ** t), np.sqrt(v / (1 - settings.betas[1] ** t))
+        y = y * (1 - settings.rate * settings.weight_decay) - settings.rate * first / (
+            root + settings.epsilon
+        )
+    return y
+
+
+@pytest.mark.parametrize(("norm", "n_layers"), [("none", 1), ("post", 2), ("pre", 1)])
+def test_the_course_is_that_of_many_plain_steps(norm, n_layers, record_error):
+    """Both neglect the scatter; the course takes long intervals and has the lag of the first moment."""
+    model = {"kind": "transformer", "d_m": 8, "d_k": 4, "d_f": 8, "norm": norm, "n_layers": n_layers}
+    ours, settings = gradients(member(model)), AdamSettings(2e-4)
+    start = ours.pack(ours.initial)
+    truth = plain_course(ours, 150, settings, clip=1.0) - start
+    found = {}
+    for lagging in (True, False):
+        training = MeanTraining(ours, settings, 1.0, 0.03, lagging=lagging)
+        *_, last = training.follow(start, [20, 50, 150])
+        found[lagging] = relative(last.mean - start, truth)
+    record_error("the course of a Transformer", found[True], below=0.06)
+    assert found[True] < 0.8 * found[False]
+
+
+class Sleeper:
+    """A weight without a gradient until another one has moved, as of a hidden unit that wakes up."""
+
+    sizes, dtype = (1, 1), np.dtype(np.float64)
+
+    def mean(self, y):
+        return np.array([-1.0, -1.0 if y[0] > 0.7 else 0.0])
+
+    def variance(self, y):
+        return np.zeros(2)
+
+    def scatter(self, y, mobility, rate):
+        return None
+
+
+def test_a_weight_that_wakes_moves_no_faster_than_adam_lets_it():
+    """Its v̂ was nothing, and its factor 1/ε: within an interval it would move by 1e5."""
+    training = MeanTraining(Sleeper(), AdamSettings(1e-2, weight_decay=0), 0.0, 0.1)
+    found = Course(training, np.array([0.2, 0.1]))
+    for step in (40, 60, 80):
+        found.go_on(step, None)
+    assert 0.1 < found.weights[1] < 5
+
+
+@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
+def test_a_sample_has_its_share_of_each_combination_and_key(monkeypatch):
+    monkeypatch.setattr(course, "MOST", 34)
+    config = member(ONE_LAYER)
+    data = build_dataset(config)
+    assert len(data.train) == 6 * (9 + 8)
+    drawn = [gradients(config)._tokens.numpy() for _ in range(2)]
+    pairs = {(a, b) for _, a, b in drawn[0]}
+    assert len(pairs) == 17
+    assert [sum((row[1:] == pair).all() for row in drawn[0]) for pair in pairs] == [2] * 17
+    assert all(np.unique(rows, axis=0).shape == (34, 3) for rows in drawn)
