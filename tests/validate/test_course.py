@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from sim.config.run import make_member_config
-from sim.data.dataset import build_dataset
+from sim.data.dataset import TaskDataset, build_dataset
 from tests.theory.flow_reference import relative
 from theory import TANH, AdamSettings, EmbMLPParameters, count_population
 from theory.flows.batches import Batching
@@ -71,6 +71,7 @@ def test_moments_of_an_emb_mlp_are_those_that_theory_has_without_torch(record_er
     ours, data = gradients(config), build_dataset(config)
     y = ours.pack(ours.initial)
     tables = [np.empty((6, 9), dtype=np.int64), None]
+    assert isinstance(data, TaskDataset)
     of = data.population
     for row in np.flatnonzero(of.mapping == 0):
         tables[0][of.key[row], of.combination[row]] = data.labels[row]

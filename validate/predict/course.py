@@ -19,7 +19,6 @@ from torch.func import grad, vmap
 from sim.config.run import MemberConfig
 from sim.data.base import Dataset
 from sim.data.dataset import TaskDataset, build_dataset
-from sim.fast import gradients_of
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -47,7 +46,6 @@ class ModelGradients:
 
     def __init__(self, member: MemberConfig, data: Dataset, batch_size: int) -> None:
         self._model, self._data = model_of(member.model), data
-        self._batch_gradient = gradients_of(member.model)
         self._rng = numpy_stream(member.seed, "course")
         self.batching = Batching(min(batch_size, len(data.train)), len(data.train))
         self.initial = build([member], member.task.vocab_size)
@@ -69,7 +67,7 @@ class ModelGradients:
 
     def mean(self, y: FloatArray) -> FloatArray:
         """Return the gradient of the whole training set, or of the present sample of it."""
-        _, found = self._batch_gradient(self.unpack(y), self._tokens[None], self._labels[None])
+        _, found = self._model.gradients(self.unpack(y), self._tokens[None], self._labels[None])
         return self.pack(found)
 
     def variance(self, y: FloatArray) -> FloatArray:
