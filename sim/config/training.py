@@ -215,8 +215,8 @@ def _read(training: Any) -> Any:
     if not isinstance(training, Mapping):
         return training
     kind = OPTIMIZERS.named_in(training)
-    others = {k: f.default for known in OPTIMIZERS.values() for k, f in known.model_fields.items()}
-    return kind(**{k: v for k, v in training.items() if k in kind.model_fields or others.get(k, ...) != v})
+    unchanged = [(k, f.default) for known in OPTIMIZERS.values() for k, f in known.model_fields.items()]
+    return kind(**{k: v for k, v in training.items() if k in kind.model_fields or (k, v) not in unchanged})
 
 
 Training = Annotated[SerializeAsAny[TrainingConfig], BeforeValidator(_read)]

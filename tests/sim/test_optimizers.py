@@ -4,7 +4,7 @@ import itertools
 import sys
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -27,6 +27,20 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 def test_every_optimiser_is_tested() -> None:
     assert OPTIONS.keys() == OPTIMIZERS.complete().keys()
+
+
+def test_an_optimiser_may_name_a_setting_as_another_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of AdamW hold the unchanged settings of SGD, which a third one may give another default."""
+
+    class Signum(TrainingConfig):
+        optimizer: Literal["signum"] = "signum"
+        momentum: float = 0.9
+
+    monkeypatch.setitem(OPTIMIZERS, "signum", Signum)
+    data = {"task": "emb-mlp", "init_rate": 0.8, "seed": 0, "training": {"momentum": 0.0}}
+    assert make_member_config(data).training == AdamW()
+    with pytest.raises(InputError, match="momentum"):
+        make_member_config(data | {"training": {"momentum": 0.5}})
 
 
 @pytest.mark.parametrize("frozen", [None, 0.0, 1.0])
