@@ -68,7 +68,6 @@ def test_a_table_in_a_pipe_is_nothing_but_the_table(runs_folder, here, cli, monk
     ("words", "refusal"),
     [
         (["--parquet", "m.pq"], "parquet = 'm.pq': the name of another format"),
-        (["--parquet", "-"], "parquet = '-': the name of another format"),
         (["--csv", "m.parquet"], "csv = 'm.parquet': the name of another format"),
         (["--long"], "add --csv"),
     ],

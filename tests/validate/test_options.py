@@ -141,8 +141,6 @@ def seen(_files, monkeypatch):
         (["--scheduler", "tcp://x:1", "--engine", "local"], "is for the engine dask"),
         (["--slurm", "timeout_min", "3"], "is for the engine slurm"),
         (["--slurm", "timeout_min", "3", "--scheduler", "tcp://x:1"], "or leave it out"),
-        (["--slurm", "timeout_min", "--engine", "slurm"], "give a value after each name"),
-        (["--engine", "ray"], "one of local, dask, slurm"),
         (["--engine", "dask", "--workers", "-1"], "workers = -1"),
     ],
 )

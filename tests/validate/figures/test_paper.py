@@ -296,9 +296,7 @@ def test_only_runs_alike_but_for_their_scale_make_a_curve_over_it():
             ({"training": one}, False)
             for one in ({"weight_decay": 1.0}, {"batch_size": 50}, {"beta2": 0.99}, {"frozen": ["W1"]})
         ),
-        ({"training": {"schedule": "warmup-cosine"}}, False),
         ({"data": {"source": "draw"}}, False),
-        ({"data": {"shuffle_labels": True}}, False),
         ({"model": {"d_m": 100}}, False),
         ({"task": "paper"}, False),
     ],

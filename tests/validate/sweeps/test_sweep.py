@@ -139,7 +139,6 @@ def test_q_and_the_number_of_keys_change_the_task(tmp_path):
         ("learning_rat = [1e-3]", "did you mean 'learning_rate'"),
         ("length = []", "neither a list of values nor"),
         ("q = [1.5]", "not a positive integer"),
-        ("q = [0]", "axes.q = 0: not a positive integer"),
         ("N_Z = [0]", "axes.n_keys = 0: not a positive integer"),
         ("learning_rate = [1e-3, 1e-3]", "same name to two variants"),
         ("learning_rate = [-1.0]", "learning_rate"),
