@@ -8,8 +8,9 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -139,7 +140,9 @@ def _help(options: type[CommandOptions]) -> list[str]:
 def _unknown(argument: str, options: Iterable[Option], words: Sequence[str]) -> InputError:
     name = argument.partition("=")[0]
     if not name.startswith("-"):
-        spaced = (" ".join(part) for part in _runs_of(words) if len(part) > 1 and argument in part)
+        # A path with spaces is neighbouring words, of which few have more than eight.
+        ends = ((first, last) for first, last in combinations(range(len(words) + 1), 2) if last - first <= 8)
+        spaced = (" ".join(words[i:j]) for i, j in ends if j - i > 1 and argument in words[i:j])
         path = next((text for text in spaced if is_file(text) or is_folder(text)), None)
         remedy = (
             f'put the path in quotes: "{path}"' if path else "a path with spaces needs quotes; see --help"
@@ -148,13 +151,6 @@ def _unknown(argument: str, options: Iterable[Option], words: Sequence[str]) -> 
     near = nearest(name.replace("γ", "gamma"), [name for option in options for name in option.names])
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
-
-
-def _runs_of(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield every run of neighbouring words, of at most eight."""
-    for first in range(len(words)):
-        for last in range(first + 1, min(first + 8, len(words)) + 1):
-            yield words[first:last]
 
 
 def import_first(arguments: Sequence[str]) -> None:
