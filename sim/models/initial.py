@@ -13,16 +13,16 @@ from sim.models.base import TensorSpec, model_of
 from sim.models.layers import Parameters
 from sim.seeds import torch_stream
 from theory import InputError, label_table, token_ratios
-from theory.edge.checked import Size, checked
+from theory.edge.checked import checked
 
 
-def tensor_specs(member: MemberConfig, vocab_size: int) -> dict[str, TensorSpec]:
+def tensor_specs(member: MemberConfig) -> dict[str, TensorSpec]:
     """Return every tensor of a member's model, by name."""
-    return model_of(member.model).specs(vocab_size, member.task.length)
+    return model_of(member.model).specs(member.task.vocab_size, member.task.length)
 
 
 @checked
-def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
+def build(members: Sequence[MemberConfig]) -> Parameters:
     """Draw the members' initial parameters, each tensor from a generator of its own.
 
     A member's draw depends on its seed alone, not on the other members. It is made in float64 and rounded,
@@ -32,8 +32,6 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     ----------
     members : sequence of MemberConfig
         At least one; all with the same model and task.
-    vocab_size : int
-        d.
 
     Returns
     -------
@@ -43,10 +41,9 @@ def build(members: Sequence[MemberConfig], vocab_size: Size) -> Parameters:
     if len(members) == 0:
         raise InputError("members", members, "empty", "give at least one")
     dtype = getattr(torch, members[0].training.dtype)
-    specs = tensor_specs(members[0], vocab_size)
     return {
         name: torch.stack([_draw(member, name, spec) for member in members]).to(dtype)
-        for name, spec in specs.items()
+        for name, spec in tensor_specs(members[0]).items()
     }
 
 

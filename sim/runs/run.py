@@ -138,7 +138,7 @@ class Run:
             raise InputError("epoch", epoch, f"no snapshot in {self.path}", remedy)
         from sim.models.initial import tensor_specs  # It loads torch, without which a run is opened.
 
-        specs = tensor_specs(self.config, self.config.task.vocab_size)
+        specs = tensor_specs(self.config)
 
         def fitting(content: bytes) -> Arrays:
             arrays, _ = read_tensors(content)

@@ -104,8 +104,9 @@ def check_kernels(kernels: Kernels, device: str) -> None:
     if kernels != "compiled":
         return
     try:
-        options = _options(torch.device(device))
-        _quietly(torch.compile(torch.neg, fullgraph=True, options=options), torch.ones(2, device=device))
+        with warnings.catch_warnings(action="ignore"):
+            options = _options(torch.device(device))
+            torch.compile(torch.neg, fullgraph=True, options=options)(torch.ones(2, device=device))
     except Exception as error:
         raise InputError("kernels", kernels, _failure(error), _REMEDY) from None
 
@@ -146,15 +147,15 @@ def _compiled(function: Any, device: torch.device) -> Callable[..., Any]:
 def _compile(trainer: Trainer) -> KernelReport:
     batch = trainer.batches.at(0)
     start, loop, update = time.perf_counter(), trainer.loop, None
+    names = list(trainer.parameters)
     try:
-        compiled = compiled_gradients(
-            trainer.model, list(trainer.parameters), trainer.trained, trainer.device
-        )
-        _, gradients, norms = _quietly(compiled, trainer.parameters, *batch)
-        if loop is not None:
-            update = _compiled(lambda *given: trainer.optimizer.update_together(*given), trainer.device)
-            # Called as if all members had failed, it moves nothing.
-            _quietly(update, gradients, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
+        with warnings.catch_warnings(action="ignore"):
+            compiled = compiled_gradients(trainer.model, names, trainer.trained, trainer.device)
+            _, gradients, norms = compiled(trainer.parameters, *batch)
+            if loop is not None:
+                update = _compiled(lambda *given: trainer.optimizer.update_together(*given), trainer.device)
+                # Called as if all members had failed, it moves nothing.
+                update(gradients, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
     except Exception as error:  # Whatever the failure, torch's kernels remain.
         return KernelReport("torch", _failure(error))
     seconds = time.perf_counter() - start
@@ -169,11 +170,6 @@ def _compile(trainer: Trainer) -> KernelReport:
     if loop is not None:
         loop.compiled_update = update
     return KernelReport("compiled", "same numbers, up to rounding", seconds, difference)
-
-
-def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    with warnings.catch_warnings(action="ignore"):
-        return call(*arguments)
 
 
 def _failure(error: Exception) -> str:

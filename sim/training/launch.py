@@ -161,7 +161,7 @@ def pending_runs(
         member = next(alike)
         check_size(member)
         check_data(member)
-        check_frozen(member.training.frozen, tensor_specs(member, member.task.vocab_size))
+        check_frozen(member.training.frozen, tensor_specs(member))
     resume, overwrite = execution.resume, execution.overwrite
     left = [
         (member, path)

@@ -74,9 +74,8 @@ class Trainer:
             torch.stack([getattr(data, part)[data.train] for data in self.datasets]).to(device)
             for part in ("tokens", "labels")
         )
-        on_host = build(members, self.task.vocab_size)
         self.members, self.device = list(members), torch.device(device)
-        self.parameters = parameters = {name: p.to(device) for name, p in on_host.items()}
+        self.parameters = parameters = {name: p.to(device) for name, p in build(members).items()}
         self.training, self.model = members[0].training, members[0].model
         check_frozen(self.training.frozen, parameters)
         self.trained = [name for name in parameters if name not in self.training.frozen]

@@ -49,7 +49,7 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     corpora = (sim.CorpusSource(name="notes", files=(str(text),), documents="line"),)
     values: dict[str, Any] = {
         **{"members": [MEMBER], "member": MEMBER, "config": CONFIG, "vocab_size": 30, "data": TINY},
-        **{"model": MODEL, "parameters": sim.build([DEEP], 30), "tokens": torch.tensor([[[20, 4], [21, 5]]])},
+        **{"model": MODEL, "parameters": sim.build([DEEP]), "tokens": torch.tensor([[[20, 4], [21, 5]]])},
         **{"section": MODEL, "names": ["0.input"], "activation": "tanh"},
         **{"module": torch.nn.Linear(3, 2), "rate": 0.5, "convention": "vocab", "bias_scale": 1.0},
         **{"norms": "keep", "fan_in": {"weight": 3}, "keep": ["bias"], "seed": 1},

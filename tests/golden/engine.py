@@ -88,12 +88,12 @@ def entries() -> Iterator[tuple[str, Any]]:
         yield f"fresh noise: {what}", value
     (first, _) = config(MODELS["pre, every token"], {}).members()
     tokens = torch.arange(20).view(1, 4, 5) % 48
-    weights = build([first], 48)
+    weights = build([first])
     assert not isinstance(first.model, sim.EmbMLPConfig)
     yield "label logits", sim.model_of(first.model).logits(weights, tokens)
     cache = sim.forward_cache(weights, tokens, first.model)  # type: ignore[arg-type]
     yield "forward cache", {name: value.clamp(min=-9) for name, value in cache.items()}
-    yield "initial scales", [initial_std(first, n, s) for n, s in tensor_specs(first, 48).items()]
+    yield "initial scales", [initial_std(first, n, s) for n, s in tensor_specs(first).items()]
     with tempfile.TemporaryDirectory() as folder:
         yield from language(Path(folder))
     learned = sim.train_associations([[1, 2, 3, 1], [0, 2, 1, 2]], 4, steps=5, rate=0.5)

@@ -57,7 +57,7 @@ def test_every_kind_survives_json_and_knows_its_matrices(kind: str) -> None:
     member = make_run_config({"model": {"kind": kind}, "task": "paper"}).members()[0]
     assert make_member_config(member.model_dump(mode="json")) == member
     assert (member.model.kind, type(member.model)) == (kind, KINDS.complete()[kind])
-    matrices = {n for n, spec in tensor_specs(member, 200).items() if spec.fan_in is not None}
+    matrices = {n for n, spec in tensor_specs(member).items() if spec.fan_in is not None}
     assert {name for name in member.model.matrix_names() if name not in LAYER_MATRICES} == matrices
 
 

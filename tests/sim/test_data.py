@@ -196,7 +196,7 @@ def test_labels_that_no_token_tells_anything_of_predict_no_embedding(kind: str) 
     task = {"keys": "20..25", "n_anchors": 2, "length": 4, "vocab_size": 40, "memory_anchors": "1..3"}
     member = small_member(task=task, model={"d_m": 48, "d_f": 12, "initial_embedding": kind})
     with pytest.raises(InputError, match=f"model.initial_embedding = '{kind}'.*set it to \"random\""):
-        build([member], 40)
+        build([member])
 
 
 def test_a_shuffled_embedding_gives_each_anchor_the_row_of_another_of_its_mapping() -> None:

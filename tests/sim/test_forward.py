@@ -71,7 +71,7 @@ def _parameters(model: dict[str, Any]) -> tuple[MemberConfig, dict[str, torch.Te
     """Two members' parameters of order one; biases and gains are moved off their constants."""
     members = [small_member(seeds=[s], dtype="float64", init_rates=[0.2], model=model) for s in (0, 1)]
     generator = torch.Generator().manual_seed(3)
-    parameters = build(members, 48)
+    parameters = build(members)
     for value in parameters.values():
         if value.ndim == 2:
             value.add_(torch.randn(value.shape, generator=generator, dtype=torch.float64) / 2)

@@ -67,7 +67,7 @@ def test_gradients_are_autograds(
     """
     model = data.draw(MODELS[kind])
     member = of_model(model, seed)
-    parameters = build([member] * n_members, VOCABULARY)
+    parameters = build([member] * n_members)
     generator = torch.Generator().manual_seed(seed)
     for value in parameters.values():  # So that gains, biases and members differ.
         value.add_(torch.randn(value.shape, generator=generator, dtype=value.dtype), alpha=0.1)
@@ -98,7 +98,7 @@ register_model(ColderConfig, Colder)
 
 def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:
     section, member = ColderConfig(d_m=12, d_f=14), of_model(SIZES | {"kind": "emb-mlp"})
-    batch = build([member], VOCABULARY), torch.arange(15).view(1, 3, 5), torch.tensor([[1, 2, 3]])
+    batch = build([member]), torch.arange(15).view(1, 3, 5), torch.tensor([[1, 2, 3]])
     losses, gradients = model_of(section).gradients(*batch)
     expected = model_of(section).by_autograd(*batch)
     assert torch.equal(losses, expected[0])

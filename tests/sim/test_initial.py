@@ -68,8 +68,8 @@ def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float,
     """Within 5 standard errors, std/√(2n), of fan_in^-γ, and of a mean of zero; gains one, biases zero."""
     task = TEXT if model["kind"] == "gpt2" else TASK
     config = small_member(init_rates=[rate], task=task, model=model | {"embedding_fan_in": convention})
-    expected, found = expected_tensors(model), build([config], VOCAB)
-    specs = tensor_specs(config, VOCAB)
+    expected, found = expected_tensors(model), build([config])
+    specs = tensor_specs(config)
     assert set(found) == set(expected)
     rates = model.get("tensor_init_rates", {})
     for name, tensor in found.items():
@@ -98,7 +98,7 @@ def test_biases_start_uniform_within_their_own_scale_whatever_gamma_is(rate: flo
     """Within 6 standard errors of the standard deviation, 0.45 std/√n for a uniform, and of the mean."""
     model = {"kind": "transformer", "d_m": 400, "d_f": 1000, "d_k": 300, "n_layers": 1}
     config = small_member(init_rates=[rate], model=model | {"biases": True, "bias_scale": 0.5}, task=TASK)
-    found, specs = build([config], VOCAB), tensor_specs(config, VOCAB)
+    found, specs = build([config]), tensor_specs(config)
     fan_in = dict.fromkeys(("0.b_Q", "0.b_K", "0.b_V", "0.b_in", "b_U"), 400)
     for name, d_in in (fan_in | {"0.b_O": 300, "0.b_out": 1000}).items():
         bias, bound = found[name].double(), 0.5 / math.sqrt(d_in)

@@ -35,7 +35,7 @@ def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Prob
     task, model = config.build_task(), model_of(config.model)
     found = observables.embedding_geometry(parameters[config.model.embedding], task)
     found |= observables.spectra(parameters)
-    if set(parameters) != set(tensor_specs(config, task.vocab_size)):
+    if set(parameters) != set(tensor_specs(config)):
         return found
     if (held_out := draw_held_out(task)) is not None:
         sequences, labels = held_out

@@ -109,7 +109,7 @@ def _parameters(config: MemberConfig, epoch: int) -> dict[str, np.ndarray[Any, A
         name: rng.normal(size=spec.shape) * spec.fan_in**-config.init_rate
         if spec.fan_in
         else np.ones(spec.shape)
-        for name, spec in tensor_specs(config, task.vocab_size).items()
+        for name, spec in tensor_specs(config).items()
     }
     drive = label_table(task, held_out=True) - marginal_distribution(task, held_out=True)
     growth = drive @ rng.normal(size=(task.vocab_size, config.model_dump()["model"]["d_m"]))

@@ -175,7 +175,7 @@ register_model(AveragingSection, Averaging)
 def test_the_attention_of_a_model_of_ones_own_needs_no_names_of_the_transformers(transformer_run):
     config = transformer_run.config.model_copy(update={"model": AveragingSection()})
     task = config.build_task()
-    probe, drawn = draw_probe(task, 12), build([config], task.vocab_size)
+    probe, drawn = draw_probe(task, 12), build([config])
     found = observe_parameters({name: value[0].numpy() for name, value in drawn.items()}, config, probe)
     assert found["first_attention_error"] == pytest.approx(0, abs=1e-6)
     assert not found["last_logits_positions"].any()
