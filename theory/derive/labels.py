@@ -164,7 +164,8 @@ def key_formula() -> Derivation:
     anyone = coefficient(1, Q).subs(R, LABEL - Z_MIN - Q * A_MIN)
     on_keys = sp.And(LABEL >= Z_MIN, LABEL < Z_MIN + N_Z)
     memory = sp.Piecewise((equal_weight(), on_keys), (0, True))
-    roles = _role_shares()
+    occurrences = [1 / N_Z, (LENGTH - Q - 1) / N_Z]
+    roles = [sp.cancel(n / sum(occurrences)) for n in occurrences]
     result = sum(share * (memory + part) / 2 for share, part in zip(roles, (as_key, anyone), strict=True))
     stated_key = key_law(LABEL - S - Q * A_MIN, N_A, Q)
     stated_noise = noise_law(LABEL - Z_MIN - Q * A_MIN, N_Z, N_A, Q)
@@ -209,9 +210,3 @@ def key_formula() -> Derivation:
         },
         modules=INTEGER_MODULES,
     )
-
-
-def _role_shares() -> list[sp.Expr]:
-    """Return a key token's shares of occurrences as the key and as noise."""
-    occurrences = [1 / N_Z, (LENGTH - Q - 1) / N_Z]
-    return [sp.cancel(n / sum(occurrences)) for n in occurrences]
