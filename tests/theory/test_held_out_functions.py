@@ -11,42 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
 import theory
-from tests.theory.any_rule import Enumerated, combinations, counts_of_sum
+from tests.theory.any_rule import Enumerated, combinations, counts_of_sum, tasks
 from tests.theory.flow_reference import Example
-from theory import Expression, Lookup, Mapping, Shift, Sum, Task, Window
+from theory import Expression, Lookup, Mapping, Sum, Task
 from theory.labels.sampled import drawn_shares
 
 ROUNDING = 1e-13
 ROLES = ("any", "anchor", "key", "noise")
-
-
-@st.composite
-def tasks(draw: st.DrawFn) -> Task:
-    """Draw tasks that hold combinations out of two rules, beside two memory mappings."""
-    q = draw(st.integers(1, 3))
-    keys = draw(st.sets(st.integers(30, 36), min_size=1, max_size=3))
-    first, second = ((1, 2, 3), (4, 5)) if q < 3 else ((1, 2), (4, 5))
-    rule = draw(
-        st.sampled_from([Sum(), Shift(dict(zip(first, (4, -1, 2), strict=False))), Expression("key + a1")])
-    )
-    order = Expression(f"(key * a1 + 2 * a{q}) % 41")
-    held = [
-        draw(st.sets(st.tuples(*[st.sampled_from(a)] * q), min_size=1, max_size=len(a) ** q - 1))
-        for a in (first, second)
-    ]
-    mappings = [
-        Mapping(first, rule, "rule", held[0]),
-        Mapping(second, order, "order", held[1]),
-        Mapping((6, 7), Lookup(), "memory"),
-        Mapping((8,), draw(st.sampled_from([Window(), Lookup(38, 41)])), "near"),
-    ]
-    length = q + draw(st.integers(1, 2))
-    return Task(keys=keys, n_anchors=q, length=length, vocab_size=64, mappings=mappings)
 
 
 def close(found: object, expected: object) -> None:
@@ -54,19 +30,24 @@ def close(found: object, expected: object) -> None:
 
 
 def label_distributions(task: Task, brute: Enumerated, held_out: bool) -> None:
+    everyone = range(task.vocab_size)
     for role in ROLES:
-        close(theory.label_distribution(task, range(64), role=role, held_out=held_out), brute.table(role))
+        close(theory.label_distribution(task, everyone, role=role, held_out=held_out), brute.table(role))
+    for mapping in task.mappings:
+        labels = np.flatnonzero(brute.mass["anchor"][list(mapping.anchors)].any(axis=0))
+        assert np.isin(labels, task.label_range(mapping)).all()
 
 
 def ratios(task: Task, brute: Enumerated, held_out: bool) -> None:
     for role in ROLES:
-        found = [theory.token_ratio(task, s, role=role, held_out=held_out) for s in range(64)]
+        everyone = range(task.vocab_size)
+        found = [theory.token_ratio(task, s, role=role, held_out=held_out) for s in everyone]
         close(found, brute.ratio(role))
 
 
 def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
     rng, n = np.random.default_rng(0), 400
-    for token in (1, 5, task.keys[0], task.keys[-1]):
+    for token in (task.anchors[0], task.anchors[-1], task.keys[0], task.keys[-1]):
         if brute.ratio()[token] > 1e-12:
             found, exact = drawn_shares(task, token, rng, n, held_out=held_out), brute.table()[token]
             hits = np.rint(n * found)
@@ -78,14 +59,15 @@ def drawn_distribution(task: Task, brute: Enumerated, held_out: bool) -> None:
 
 def several_labels(task: Task, brute: Enumerated, held_out: bool) -> None:
     drawn_distribution(task, brute, held_out)
-    found = theory.sample_labels(task, [1, 5, 6], np.random.default_rng(0), n_samples=40, held_out=held_out)
-    close(found.moments.shares, brute.table()[[1, 5, 6]])
-    close(found.moments.inner, brute.table()[[1, 5, 6]] @ brute.table()[[1, 5, 6]].T)
+    tokens = [task.anchors[0], task.anchors[-1], task.keys[0]]
+    found = theory.sample_labels(task, tokens, np.random.default_rng(0), n_samples=40, held_out=held_out)
+    close(found.moments.shares, brute.table()[tokens])
+    close(found.moments.inner, brute.table()[tokens] @ brute.table()[tokens].T)
 
 
 def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
     own = [s for s in task.anchors if brute.ratio()[s] > 1e-12]
-    centred = (brute.table() - 1 / 64)[own]
+    centred = (brute.table() - 1 / task.vocab_size)[own]
     n = 2 * sum(len(combinations(task, m, held_out)) for m in task.mappings)
     for size in (None, n):
         found = theory.finite_sample_cosines(task, [*own, own[0]], n_sequences=size, held_out=held_out)
@@ -102,7 +84,8 @@ def cosines(task: Task, brute: Enumerated, held_out: bool) -> None:
 
 
 def value_growth(task: Task, brute: Enumerated, held_out: bool) -> None:
-    for reference, label in (("uniform", 1 / 64), ("marginal", brute.marginal)):
+    assume(task.reasoning_anchors and task.memory_anchors)
+    for reference, label in (("uniform", 1 / task.vocab_size), ("marginal", brute.marginal)):
         for form, role in (("paper", "any"), ("exact", "last")):
             found = theory.predict_value_growth(task, form=form, reference=reference, held_out=held_out)
             D, C = brute.matrix(role, label), brute.matrix("any", label)
@@ -124,7 +107,7 @@ def table(compute: Callable[..., object], of: Callable[[Enumerated], object]) ->
 def per_token(compute: Callable[..., object], of: Callable[[Enumerated], object]) -> Check:
     """Return the check of a function of one token."""
     return lambda task, brute, held_out: close(
-        [compute(task, s, held_out=held_out) for s in range(64)], of(brute)
+        [compute(task, s, held_out=held_out) for s in range(task.vocab_size)], of(brute)
     )
 
 
@@ -156,8 +139,8 @@ def test_every_function_with_the_switch_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-@given(task=tasks(), held_out=st.booleans())
-@settings(max_examples=8)
+@given(task=tasks(most_keys=3, most_anchors=2), held_out=st.booleans())
+@settings(max_examples=25)
 def test_it_is_the_mean_over_the_sequences_that_are_left(name: str, task: Task, held_out: bool) -> None:
     CHECKS[name](task, Enumerated.of(task, held_out), held_out)
     left = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)
