@@ -130,16 +130,11 @@ def test_a_study_that_is_continued_has_the_runs_of_both():
             Stored(runs=stored, foreign=(name,)).runs_of(study, "")
     with pytest.raises(MissingRunsError, match="no runs"):
         Stored().runs_of(study, "")
-
-
-def test_missing_seeds_of_a_continuing_study_are_told_and_can_be_made():
-    ((study, setup),) = MORE.items()
-    of_both = {name: members_of(load_study(name)) for name in (study, setup.more)}
-    kept = {name: [m for m in members if m.config.seed != 5] for name, members in of_both.items()}
-    stored = Stored(runs={name: observed([m.config for m in members]) for name, members in kept.items()})
+    of_both = {name: [m.config for m in members_of(load_study(name))] for name in (study, setup.more)}
+    kept = {name: observed(c for c in own if c.seed != 5) for name, own in of_both.items()}
     needs = Needs(study, (SMALL,))
-    assert stored.makeable(needs) == [setup.more]
-    assert stored.absent(needs) == "1 of 6 seeds missing: 5 (not kept)"
+    assert Stored(runs=kept).makeable(needs) == [setup.more]
+    assert Stored(runs=kept).absent(needs) == "1 of 6 seeds missing: 5 (not kept)"
     assert Stored().makeable(needs) == [study, setup.more]
 
 

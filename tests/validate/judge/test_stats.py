@@ -30,9 +30,7 @@ def _band(values):
 
 INTERVALS: dict[str, tuple[Any, float]] = {
     "over_seeds": (lambda x: _ends(stats.over_seeds(x)), 0.95),
-    "each_over_seeds": (lambda x: _ends(stats.each_over_seeds(x[:, None])[0]), 0.95),
     "band": (_band, 0.95),
-    "a condition": (lambda x: _judged(x, "post"), 0.95),
     "a condition at the interim look": (lambda x: _judged(x, "printed"), 1 - 0.0164),
 }
 

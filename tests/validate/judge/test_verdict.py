@@ -88,7 +88,6 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([Bound(-1.0, 1.2), 1.0, 1.1], above(0.0), "censored", ""),
         ([Bound(), 1.0, 1.1, 1.2], above(0.0), "censored", ""),  # Of one seed nothing is known.
         ([Bound(-1.0, 9.0), 1.0, 1.1], above(0.0), "undecided", ""),  # Neither end would decide it.
-        ([-0.6, 1.2, 2.1, Bound(1.0), Bound(1.5)], above(0.0), "censored", ""),
         (
             [2.0, 2.1, 2.2, Bound(-0.1, 0.2), 1.9, 2.0],
             above(0.0),
@@ -103,9 +102,7 @@ ABOVE, BELOW, WIDE = [1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -1.0, 0.3]
         ([0.001, -0.001, 0.0], at_least(0.0, 0.1), "undecided", "at the threshold"),
         (ABOVE, None, "shown", ""),
         ([Bound(-1.0, 1.0), 2.0, 2.1], within(0.1), "censored", ""),
-        ([Bound(-1.0, 1.0), Bound(-1.1, 1.2), Bound(-0.9, 0.9)], within(0.1), "censored", ""),
         ([Bound(0.01, 5.0), Bound(0.02, 5.0), Bound(1e-4, 5.1)], above(0.0, 0.1), "censored", ""),
-        ([Bound(0.01), Bound(0.02), Bound(1e-4)], above(0.0, 0.1), "censored", ""),
         ([Bound(0.01, 0.02), Bound(0.0, 0.01)], within(0.1), "holds", "no relevant effect"),
     ],
 )
@@ -115,17 +112,6 @@ def test_states(values, holds, state, reading):
     finding = judged(asked) if holds else judged(beside, shown=[asked])
     outcome = finding.conditions[-1]
     assert (outcome.state, outcome.reading) == (state, reading)
-
-
-@pytest.mark.parametrize(
-    ("values", "verdict"), [((1.0, 1.0), "holds"), ((1.0, -1.0), "partly"), ((-1.0, -1.0), "fails")]
-)
-def test_one_computed_number_decides_without_seeds(values, verdict):
-    def number(*, value):
-        return value
-
-    asked = [Endpoint("a number", partial(number, value=value), holds=above(0.0)) for value in values]
-    assert judge_claim(Claim(0, "name", "A statement.", asked), find).verdict == verdict
 
 
 def test_a_mean_of_bounds_has_both_ends_intervals_the_weaker_p_value_and_the_nearer_mean():
@@ -185,6 +171,14 @@ def test_a_seed_that_may_count_is_no_evidence(values, state, share):
 )
 def test_verdicts(endpoints, verdict):
     assert judged(*map(endpoint, endpoints)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"), [((1.0, 1.0), "holds"), ((1.0, -1.0), "partly"), ((-1.0, -1.0), "fails")]
+)
+def test_one_computed_number_decides_without_seeds(values, verdict):
+    asked = [Endpoint("a number", lambda *, own=own: own, holds=above(0.0)) for own in values]
+    assert judge_claim(Claim(0, "name", "A statement.", asked), find).verdict == verdict
 
 
 def test_what_is_shown_changes_no_verdict_and_has_the_middle_of_bounds():
@@ -309,19 +303,16 @@ def widths(finding):
     return [o.estimate.high - o.estimate.low for o in finding.conditions]
 
 
-def test_variances_of_one_measure_are_pooled_over_settings_and_of_another_are_not():
-    """Three settings of one measure share a prior; two settings alone keep their own variances."""
+def test_variances_of_one_measure_are_pooled_over_three_settings_with_fewer_than_four_seeds():
+    """Two settings alone, or settings of four seeds, have Student's interval over their own seeds."""
     pooled, alone = widths(over(THREE)), widths(over({s: THREE[s] for s in (GROUP, GELU)}))
     plain = [2 * stats.t.ppf(0.975, 2) * s / math.sqrt(3) for s in SPREADS.values()]
     assert alone == pytest.approx(plain[:2])
     assert pooled[0] / plain[0] > 1 > pooled[2] / plain[2]  # The small variance grows, the large one shrinks.
-
-
-def test_from_four_seeds_on_a_settings_own_variance_counts_alone():
-    """Three settings of four seeds would share a prior; each has Student's interval over its own seeds."""
     four = {setup: [1 - s, 1 - s, 1 + s, 1 + s] for setup, s in SPREADS.items()}
-    plain = [2 * stats.t.ppf(0.975, 3) * s * math.sqrt(4 / 3) / 2 for s in SPREADS.values()]
-    assert widths(over(four)) == pytest.approx(plain)
+    assert widths(over(four)) == pytest.approx(
+        [stats.t.ppf(0.975, 3) * s * 2 / 3**0.5 for s in SPREADS.values()]
+    )
 
 
 @pytest.mark.parametrize(
