@@ -48,7 +48,7 @@ class ModelGradients:
         self._model, self._data = model_of(member.model), data
         self._rng = numpy_stream(member.seed, "course")
         self.batching = Batching(min(batch_size, len(data.train)), len(data.train))
-        self.initial = build([member], member.task.vocab_size)
+        self.initial = build([member])
         self.sizes = [value.numel() for value in self.initial.values()]
         self._of_single = vmap(grad(self._loss), in_dims=(None, 0, 0))
         self._single = torch.zeros(0)
