@@ -29,8 +29,8 @@ from validate.judge.verdict import judge_claim
 from validate.observe import Source
 from validate.observe.bounds import ends
 from validate.observe.groups import COMPARE, Setting, as_settings, early_text, missing_command
+from validate.observe.observations import Result
 from validate.observe.times import ALIGNMENTS, HALF, aligned, early_epoch, fitted_time, is_fitted
-from validate.plain import Result
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
 

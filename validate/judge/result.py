@@ -17,7 +17,7 @@ from validate.judge.claim import Relation, Threshold
 from validate.judge.settings import LEVEL
 from validate.judge.stats import Estimate
 from validate.observe.bounds import Bound, Value
-from validate.plain import Result
+from validate.observe.observations import Result
 
 State = Literal["holds", "fails", "undecided", "censored", "undefined", "not tested", "shown"]
 Verdict = Literal["holds", "partly", "fails", "undecided", "censored", "not tested"]

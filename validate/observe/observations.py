@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from sim.config.run import MemberConfig
 from sim.runs.provenance import share_of_seconds
@@ -35,6 +36,16 @@ SHAPES = {
 }
 """The axes of arrays, by the part of the name before a slash: snapshots E, anchors A, all tokens T, labels d,
 positions L, places of the key P."""
+
+
+class Result(BaseModel):
+    """What runs show, computed once: values that do not change, shown in several ways and written as JSON."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for JSON, with null for what is undefined."""
+        return self.model_dump(mode="json", by_alias=True)
 
 
 class NoRunsError(InputError):

@@ -25,8 +25,8 @@ from validate.judge.measures.prediction import PAIRS, pair_kinds
 from validate.judge.stats import Estimate
 from validate.observe import Observations
 from validate.observe.groups import Setting, early_text
+from validate.observe.observations import Result
 from validate.observe.times import early_epoch
-from validate.plain import Result
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
 
 MOST_SETTINGS = 12

@@ -27,7 +27,7 @@ from validate.judge.measures.agreement import MEASURES
 from validate.judge.result import Finding
 from validate.observe import Observations
 from validate.observe.groups import Setting
-from validate.plain import Result
+from validate.observe.observations import Result
 from validate.predict.predictors import equations
 from validate.report.figures import (
     NotDrawn,
