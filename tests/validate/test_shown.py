@@ -20,8 +20,6 @@ from validate.judge.condition import conditions_of
 from validate.judge.measured import Measured
 from validate.judge.verdict import finding_of
 from validate.prediction import TOKEN_HEADER
-from validate.studies.keeping import MemberState
-from validate.studies.study import members_of
 
 RISKY = "<b>bold & bolder"
 SMALL = Task(keys=[2, 3], reasoning_anchors=[1], memory_anchors=[0], n_anchors=1, length=2, vocab_size=6)
@@ -83,11 +81,6 @@ def finding(name):
     return finding_of(own, [measured, Measured(second, missing="no runs")])
 
 
-def state(name):
-    member = members_of(load_study("emb-mlp"), Path(name))[0]
-    return MemberState(member, "complete", kept=True, seconds=12.0, made_by="0123456789 with changes")
-
-
 NAMED: dict[str, Callable[[str], Any]] = {
     "Trajectory": trajectory,
     "LearningCurves": curves,
@@ -98,7 +91,6 @@ NAMED: dict[str, Callable[[str], Any]] = {
     "Outcome": lambda name: finding(name).primary,
     "Finding": finding,
     "Study": lambda name: dataclasses.replace(load_study("emb-mlp"), purpose=name),
-    "MemberState": state,
 }
 UNNAMED: dict[str, Callable[[], Any]] = {
     "Population": lambda: theory.enumerate_population(SMALL),
@@ -118,7 +110,6 @@ def test_a_result_is_a_line_and_a_table_in_which_a_name_is_text(kind):
         assert "&lt;b&gt;" in value._repr_html_()
 
 
-MEMBER = {"run": "x/emb-mlp/gamma0.3_seed0", "state": "complete", "kept": "yes", "seconds": "12"}
 ASKED = {"measure": "share of x", "threshold": "> 0.25"}
 JUDGED = {"state": "holds", "role": "endpoint", "setting": ""} | ASKED
 PAIRS: dict[str, dict[str, str]] = {
@@ -131,7 +122,6 @@ PAIRS: dict[str, dict[str, str]] = {
     "Outcome": JUDGED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
     "Finding": JUDGED | {"mean [95 %]": "0.500 [0.376, 0.624]", "n": "3"},
     "Study": {"variant": "–", "model": "emb-mlp", "γ": "0.3, 0.5, 0.8", "seeds": "0, 1, 2", "epochs": "1000"},
-    "MemberState": MEMBER | {"made by": "0123456789 with changes"},
     "Population": {"mapping": "0", "sequences": "2", "held out": "0"},
     "EmbMLPParameters": {"matrix": "W_emb", "shape": "6 x 4", "std": f"{START.W_emb.std():.4g}"},
 }

@@ -18,7 +18,6 @@ from sim.runs.run import Run
 from sim.training.execution import Execution, process_count
 from theory import InputError
 from theory.edge.checked import checked
-from theory.edge.display import Shown
 from theory.edge.errors import unknown_name
 from theory.edge.reading import PathLike, as_path
 from validate.observe import KEPT, RUNS, observe, write_kept
@@ -29,8 +28,8 @@ from validate.terminal.progress import track, train_with_progress
 State = Literal["complete", "diverged", "unfinished", "missing"]
 
 
-@dataclass(frozen=True, repr=False)
-class MemberState(Shown):
+@dataclass(frozen=True)
+class MemberState:
     """The progress of one run of a study.
 
     A ``state`` of "diverged" is final too; ``kept`` says whether observations with exactly this configuration
@@ -56,12 +55,6 @@ class MemberState(Shown):
             "wall_seconds": self.seconds,
             "made_by": self.made_by,
         }
-
-    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
-        seconds = "–" if self.seconds is None else f"{self.seconds:.0f}"
-        row = [str(self.member.path), self.state, "yes" if self.kept else "no", seconds, self.made_by]
-        title = f"{row[0]}: {self.state}, {'kept' if self.kept else 'not kept'}"
-        return title, ["run", "state", "kept", "seconds", "made by"], [row]
 
 
 def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
