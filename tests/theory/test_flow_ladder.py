@@ -160,14 +160,6 @@ def test_the_dose_of_a_balanced_mode_is_the_hyperbolas(level):
     assert theory.escape_dose(still, u, w, level) == np.inf
 
 
-def test_measured_steps_are_read_between_the_times():
-    W = np.zeros((3, 2, 2))
-    W[:, 0, 0] = np.exp(np.array([0.0, 1.0, 2.0]))
-    steps = theory.measured_rank_steps(Trajectory(np.array([0.0, 10.0, 20.0]), {"W_emb": W}), np.exp(1.5), 2)
-    assert steps.tolist() == [pytest.approx(15.0), np.inf]
-    assert theory.measured_rank_steps(Trajectory(np.zeros(3), {"W_emb": W}), 0.5, 1)[0] == 0.0
-
-
 GRADIENT_ROUNDING = 1e-12
 """Both sides sum some thousand float64 products; 1e-12 leaves four digits above their rounding."""
 
