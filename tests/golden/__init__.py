@@ -24,6 +24,8 @@ def numbers(value: Any) -> Iterator[float]:
     """Yield the numbers in a value: of a text its bytes, of a dictionary by its sorted keys."""
     if hasattr(value, "detach"):
         value = value.detach().numpy()
+    if hasattr(value, "toarray"):  # Sparse; that of SciPy 1.13 cannot be iterated over to its numbers.
+        value = value.toarray()
     if isinstance(value, np.ndarray) and value.dtype != object:
         yield from value.astype(float).ravel().tolist()
     elif isinstance(value, Fraction):
