@@ -1,5 +1,6 @@
 """The commands as a user meets them: results, JSON, exit codes, one clear sentence for bad input."""
 
+import errno
 import json
 import re
 import shlex
@@ -73,12 +74,19 @@ def test_a_limit_is_raised_by_an_option_that_the_command_has(cli, monkeypatch):
     assert cli("predict", "paper", code=2).err.endswith("--max-gradients.\n")
 
 
-def test_an_error_of_the_system_names_the_file(cli, monkeypatch):
-    monkeypatch.setattr(
-        "validate.commands.predict.run", Mock(side_effect=OSError(36, "File name too long", "f"))
-    )
-    said = cli("predict", "paper", code=2).err
-    assert said == "anchorflow: f: File name too long; check the path\n"
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (OSError(errno.ENAMETOOLONG, "File name too long", "f"), "f: File name too long; check the path"),
+        (
+            OSError(errno.EMFILE, "Too many open files"),
+            "Too many open files; raise the limit (ulimit -a), or use fewer --workers",
+        ),
+    ],
+)
+def test_an_error_of_the_system_names_the_file_or_the_limit(error, ending, cli, monkeypatch):
+    monkeypatch.setattr("validate.commands.predict.run", Mock(side_effect=error))
+    assert cli("predict", "paper", code=2).err == f"anchorflow: {ending}\n"
 
 
 @pytest.mark.parametrize(("limit", "enough"), [(2**30 - 1, False), (2**30, True), (-1, True)])
