@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 import torch
 
+from sim import RunConfig, TrainingConfig, TransformerConfig, train
 from sim.config.run import make_member_config
 from sim.data.dataset import TaskDataset, build_dataset
 from tests.theory.flow_reference import relative
-from theory import TANH, AdamSettings, EmbMLPParameters, count_population
+from theory import TANH, AdamSettings, EmbMLPParameters, InputError, count_population
 from theory.flows.batches import Batching
 from theory.flows.gradient_noise import BatchGradient
 from theory.flows.mean_training import Course, MeanTraining
+from theory.task.task import task_from_dict
+from validate.compare.flow import aligned, check_flow, size_command
+from validate.observe.groups import group_runs
 from validate.predict import course
 from validate.predict.course import ModelGradients
 
@@ -153,3 +157,39 @@ def test_a_sample_has_its_share_of_each_combination_and_key(monkeypatch):
     assert len(pairs) == 17
     assert [sum((row[1:] == pair).all() for row in drawn[0]) for pair in pairs] == [2] * 17
     assert all(np.unique(rows, axis=0).shape == (34, 3) for rows in drawn)
+
+
+@pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
+def test_runs_of_a_transformer_are_compared_with_its_course(tmp_path):
+    model = TransformerConfig(d_m=16, d_k=8, d_f=16, n_layers=1, norm="post")
+    training = TrainingConfig(
+        epochs=60, learning_rate=1e-3, batch_size=BATCH, snapshot_epochs=tuple(range(61)), evaluate_every=1
+    )
+    config = RunConfig(task=TASK, init_rates=(0.8,), seeds=(0, 1), model=model, training=training)
+    (setting,) = group_runs([run.path for run in train(config, tmp_path, workers=1)])
+    levels = aligned(setting)
+    assert levels
+    for level in levels:
+        rows = {row.predictor: row for row in level.rows}
+        assert rows["AdamW followed"].rmse.mean < rows["P^s - u"].rmse.mean
+        assert rows["AdamW followed"].seconds > 0
+    # It costs more than a run: nobody is told to ask for it.
+    assert size_command([setting], [tmp_path]) == ""
+
+
+def test_a_training_whose_course_is_not_followed_is_refused():
+    config = member({"kind": "transformer", "d_m": 8})
+    check_flow(config)
+    changed = config.training.model_copy(update={"frozen": ("W_U",)})
+    with pytest.raises(InputError, match="not predicted"):
+        check_flow(config.model_copy(update={"training": changed}))
+
+
+def test_the_command_follows_a_transformer(tmp_path, cli):
+    file = tmp_path / "task.toml"
+    file.write_text(task_from_dict(TASK).to_toml())
+    words = ["predict", str(file), "--model", "transformer", "--epochs", "1", "--lr", "1e-9"]
+    found = cli(*words, "--flow", "--json").json()["flow"]
+    assert set(found["cosines"]) == {"0.1", "0.3", "0.5"}
+    assert "has no effect by itself" in cli(*words[:4], code=2).err
+    assert "not an Emb-MLP" in cli(*words, "--curves", code=2).err

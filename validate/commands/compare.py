@@ -31,7 +31,8 @@ class Options(CommandOptions):
     """Also show the cosines at these epochs in the report; each needs a snapshot."""
     flow: bool = False
     """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
-    and another seed's run. For Emb-MLPs; minutes for each γ at the paper's size."""
+    and another seed's run. Minutes for each γ of an Emb-MLP at the paper's size, and for Transformers the
+    time of several runs."""
     verbose: bool = False
     """Also print the comparison for each group of anchors, and the paper's claims."""
 

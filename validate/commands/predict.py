@@ -18,6 +18,9 @@ from validate.terminal.output import print_json, print_table, tell
 if TYPE_CHECKING:
     from validate.prediction import Prediction
 
+MOST_SEQUENCES = 200_000
+"""A Transformer's training set of more sequences is drawn, as the paper's is."""
+
 
 class Options(CommandOptions):
     """Predict label distributions and the embedding's early geometry from a task alone.
@@ -41,8 +44,10 @@ class Options(CommandOptions):
     curves: bool = False
     """Also predict when an Emb-MLP learns each data set, in less than a run's time."""
     flow: bool = False
-    """Also predict the size of the cosines of an Emb-MLP at training accuracies 0.1, 0.3 and 0.5, from two
-    starts; takes 16 to 33 s of processor time at the paper's size."""
+    """Also predict the size of the cosines at training accuracies 0.1, 0.3 and 0.5, from two starts; takes 16
+    to 33 s of processor time for an Emb-MLP of the paper's size, and several runs' time for a Transformer."""
+    model: Literal["emb-mlp", "transformer"] = "emb-mlp"
+    """Model of the cosines, with the paper's widths."""
     init_rate: float = 0.8
     """γ of the curves and the cosines."""
     optimizer: str = "adamw"
@@ -52,8 +57,8 @@ class Options(CommandOptions):
     epochs: int = 100
     """Length of the curves in epochs; the cosines are looked for in twice as many."""
     route: Literal["batches", "flow"] = "batches"
-    """Train a narrow network on batches, or follow the flow of the mean course: minutes, or longer than a
-    run."""
+    """Of an Emb-MLP: train a narrow network on batches, or follow the flow of the mean course: minutes, or
+    longer than a run. A Transformer is always followed."""
     max_gradients: int = 20_000
     """Of the flow: limit on the gradients over the population, tens of milliseconds each."""
 
@@ -99,7 +104,7 @@ def _check(options: Options) -> None:
     if (options.file is None) == (options.task is None):
         given = f"{options.file} and {options.task}" if options.file else "none"
         raise InputError("task", given, "one task is needed", "give TASK.toml or --task TASK.toml")
-    for name in ("init_rate", "optimizer", "learning_rate", "epochs", "route", "max_gradients"):
+    for name in ("model", "init_rate", "optimizer", "learning_rate", "epochs", "route", "max_gradients"):
         if name in options.model_fields_set and not (options.curves or options.flow):
             remedy = "add --curves or --flow"
             raise InputError(name, getattr(options, name), "has no effect by itself", remedy)
@@ -107,13 +112,24 @@ def _check(options: Options) -> None:
 
 def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
     """Return the run that curves and flow are about; one that the flow does not describe is refused."""
+    from theory.task.population import population_size
+
     training = {name: getattr(options, name) for name in ("optimizer", "learning_rate", "epochs")}
     data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
-    (member,) = sim.make_run_config(data | {"training": training}).members()
+    data |= {"model": {"kind": options.model}, "training": training}
+    if options.model != "emb-mlp" and population_size(task) > MOST_SEQUENCES:
+        n_combinations = sum(task.n_combinations(mapping) for mapping in task.mappings)
+        drawn = MOST_SEQUENCES // n_combinations * n_combinations
+        data |= {"data": {"source": "draw", "n_sequences": drawn}}
+    (member,) = sim.make_run_config(data).members()
     if options.flow:
-        from validate.compare.flow import flow_options
+        from validate.compare.flow import check_flow
 
-        flow_options(member)
+        check_flow(member)
+    if options.curves:
+        from validate.predict.learning import flow_arguments
+
+        flow_arguments(member)
     return member
 
 
@@ -138,7 +154,8 @@ def _flow(member: sim.MemberConfig, options: Options) -> dict[str, Any]:
     way = {"route": options.route, "max_gradients": options.max_gradients}
     matrices, apart, seconds = flow_cosines(member, LEVELS, **way)
     if not options.as_json:
-        title = f"cosines of an Emb-MLP, {setting(member)}: {seconds:.0f} s of one processor"
+        which = "an Emb-MLP" if options.model == "emb-mlp" else "a Transformer"
+        title = f"cosines of {which}, {setting(member)}: {seconds:.0f} s of one processor"
         print_table(title, COSINE_HEADER, flow_rows(member, matrices))
         tell(apart_sentence(apart))
     cosines = {str(level): with_nulls(m) for level, m in zip(LEVELS, matrices, strict=True)}

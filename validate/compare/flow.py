@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from sim.config.model import EmbMLPConfig
 from sim.config.run import MemberConfig
 from theory import InputError, off_diagonal, predicted_embedding
 from theory.edge.arrays import FloatArray
+from theory.flows.mean_training import MOST_GRADIENTS
 from theory.labels.counts import TRAINING
 from validate.judge.measures.agreement import agreement, slope
 from validate.judge.measures.prediction import RIVALS
@@ -27,7 +29,7 @@ from validate.judge.stats import Estimate, Record, over_seeds
 from validate.observe import Observations
 from validate.observe.groups import Setting
 from validate.observe.times import accuracy_at
-from validate.predict.learning import flow_arguments
+from validate.predict.learning import check_course, flow_arguments
 from validate.predict.predictors import UNIFORM, groups_of, uniform_cosines
 from validate.predict.statistics import Cosines, summary
 
@@ -85,12 +87,19 @@ def flow_cosines(
     """Return predicted cosines of all anchors, how far two starts are apart, and the seconds they took.
 
     Nothing of a run is used: cosines and distances are those at increasing training accuracies, NaN where one
-    is not reached within twice the run's epochs. Options are those of ``predicted_embedding``, errors are as
-    in ``flow_options``.
+    is not reached within twice the run's epochs. Options are those of ``predicted_embedding`` for an Emb-MLP;
+    any other model's mean course is followed. Errors are as in ``check_flow``.
     """
-    began, setting = time.process_time(), flow_options(config)
-    found = predicted_embedding(accuracies=accuracies, seeds=STARTS, **setting, **options)
-    anchors = list(setting["task"].anchors)
+    began = time.process_time()
+    check_flow(config)
+    if isinstance(config.model, EmbMLPConfig):
+        found = predicted_embedding(accuracies=accuracies, seeds=STARTS, **flow_options(config), **options)
+    else:
+        from validate.predict.course import course_embedding  # Reports are made without torch's transforms.
+
+        limit = options.get("max_gradients", MOST_GRADIENTS)
+        found = course_embedding(config, accuracies, STARTS, limit)
+    anchors = list(config.build_task().anchors)
     return [*found.cosines(anchors)], found.apart(anchors).tolist(), time.process_time() - began
 
 
@@ -100,18 +109,27 @@ def apart_sentence(apart: Sequence[float]) -> str:
     return f"Two starts are apart by (root mean square over pairs): {', '.join(at) or 'unknown'}."
 
 
-def flow_options(config: MemberConfig) -> dict[str, Any]:
-    """Return the arguments of ``predicted_embedding`` for a run's setting; errors as in ``flow_arguments``.
+def check_flow(config: MemberConfig) -> None:
+    """Refuse a run that no flow describes; errors as in ``flow_arguments`` and ``check_course``.
 
     A task of several rules, which are learned at different times, is refused as well.
     """
-    options = flow_arguments(config)
-    rules = [mapping.name for mapping in options["task"].mappings if not mapping.is_table]
+    if isinstance(config.model, EmbMLPConfig):
+        flow_arguments(config)
+    else:
+        check_course(config)
+    rules = [mapping.name for mapping in config.build_task().mappings if not mapping.is_table]
     if len(rules) > 1:
         remedy = "leave out the flow, or use a task with one rule"
         raise InputError("flow", rules, "the task has several rules", remedy)
+
+
+def flow_options(config: MemberConfig) -> dict[str, Any]:
+    """Return the arguments of ``predicted_embedding`` for an Emb-MLP's setting."""
     # Without a rule a run's training accuracy is over all its tables.
-    return options | {"max_epochs": 2 * config.training.epochs, "data_set": None if rules else TRAINING}
+    tables = all(mapping.is_table for mapping in config.build_task().mappings)
+    named = {"max_epochs": 2 * config.training.epochs, "data_set": TRAINING if tables else None}
+    return flow_arguments(config) | named
 
 
 def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
@@ -119,7 +137,7 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
 
     A setting without such a level, or one that the flow does not describe, is refused.
     """
-    flow_options(setting.config)
+    check_flow(setting.config)
     near = {
         level: [e for run in setting.runs if (e := snapshot_at(run, level)) is not None] for level in LEVELS
     }
@@ -131,8 +149,10 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
 
 
 def size_command(settings: Sequence[Setting], paths: Sequence[Path]) -> str:
-    """Return a line with the command that predicts the cosines' size too, unless no flow describes them."""
+    """Return a line with the command that predicts the cosines' size too, where it costs less than a run."""
     for setting in settings:
+        if not isinstance(setting.config.model, EmbMLPConfig):
+            continue
         try:
             snapshots_at_levels(setting)
         except InputError:

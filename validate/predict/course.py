@@ -9,14 +9,14 @@ fewer steps than a sample has batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from sim.config.run import MemberConfig
+from sim.config.run import MemberConfig, steps_in_epoch
 from sim.data.base import Dataset
 from sim.data.dataset import TaskDataset, build_dataset
 from sim.models.base import model_of
@@ -25,8 +25,9 @@ from sim.models.layers import Parameters
 from sim.seeds import numpy_stream
 from theory.edge.arrays import FloatArray
 from theory.flows.batches import Batching
-from theory.flows.learning_curves import Followed, Scores, mean_scores
+from theory.flows.learning_curves import Followed, Scores, mean_scores, recorded_steps
 from theory.flows.mean_training import MeanTraining
+from theory.flows.predicted_embedding import GROWTH, PredictedEmbedding, Wanted, warn_if_apart
 from theory.flows.weight_scatter import SampledScatter
 from theory.labels.counts import TRAINING
 
@@ -35,8 +36,8 @@ MOST = 2000
 SINGLE = 200
 """Sequences whose single gradients give the variance, and the scatter of the weights."""
 TOLERANCE = 0.1
-_ENTRIES = 2**24
-"""Single gradients are computed for as many sequences at a time as fit in this many numbers."""
+_ENTRIES = 2**26
+"""The most numbers in these gradients; a quarter of them is computed at a time."""
 
 
 class ModelGradients:
@@ -103,9 +104,10 @@ class ModelGradients:
     def _single_gradients(self, y: FloatArray) -> Tensor:
         """Return the gradients of ``SINGLE`` sequences drawn from the sample, shape (n, n_parameters)."""
         own = {name: value[0] for name, value in self.unpack(y).items()}
-        drawn = torch.from_numpy(self._rng.permutation(len(self._labels))[:SINGLE])
+        most = min(SINGLE, max(16, _ENTRIES // len(y)))
+        drawn = torch.from_numpy(self._rng.permutation(len(self._labels))[:most])
         found = []
-        for rows in torch.split(drawn, max(1, _ENTRIES // len(y))):
+        for rows in torch.split(drawn, max(1, _ENTRIES // 4 // len(y))):
             single = self._of_single(own, self._tokens[rows], self._labels[rows])
             found.append(torch.cat([value.flatten(1) for value in single.values()], dim=1))
         return torch.cat(found)
@@ -121,6 +123,24 @@ class ModelGradients:
                 order = order[np.lexsort([*origin])]
             rows = rows[order[((np.arange(MOST) + self._rng.random()) * n / MOST).astype(int)]]
         self._tokens, self._labels = self._data.tokens[rows], self._data.labels[rows]
+
+
+def course_embedding(
+    config: MemberConfig, accuracies: Sequence[float], seeds: Sequence[int], max_gradients: int
+) -> PredictedEmbedding:
+    """Return the embedding where the courses from some seeds first reach training accuracies.
+
+    An accuracy that is not reached within twice the run's epochs is NaN. Raises and warns as
+    ``predicted_embedding`` does; the training is one that ``check_course`` allows.
+    """
+    task, epochs, wanted = config.build_task(), 2 * config.training.epochs, Wanted(tuple(accuracies), True)
+    per_epoch = steps_in_epoch(len(build_dataset(config).train), config.training.batch_size)
+    grid = recorded_steps(epochs * per_epoch, GROWTH)
+    members = [config.model_copy(update={"seed": seed}) for seed in seeds]
+    learned = "mem" if all(mapping.is_table for mapping in task.mappings) else "rsn_train"
+    found = wanted.embedding((follow(each, grid, max_gradients) for each in members), learned)
+    warn_if_apart(found, task.anchors)
+    return found
 
 
 def follow(member: MemberConfig, steps: Iterable[int], max_gradients: int) -> Iterator[Followed]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, cast
 
-from sim.config.model import EmbMLPConfig
+from sim.config.model import EmbMLPConfig, TransformerConfig
 from sim.config.run import MemberConfig
 from sim.runs.files import finite
 from theory import InputError, LearningCurves, predict_learning
@@ -53,6 +53,14 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     }
 
 
+def check_course(config: MemberConfig) -> None:
+    """Refuse a training whose mean course is not followed, of any model."""
+    training = config.training
+    if training.schedule != "constant" or training.flow() is None or training.frozen:
+        problem, remedy = "this kind of training is not predicted", "choose AdamW, or SGD without momentum"
+        raise InputError("config", config.name, problem, f"{remedy}, at a constant rate, of all tensors")
+
+
 def time_rows(curves: LearningCurves) -> list[list[str]]:
     """Return one line per data set: when its accuracy passes one half, and accuracy and loss at the end."""
     rows = []
@@ -93,7 +101,7 @@ def fallen_sentences(curves: LearningCurves) -> list[str]:
 
 def setting(member: MemberConfig) -> str:
     """Name the network and the optimiser of the curves."""
-    model, training = cast(EmbMLPConfig, member.model), member.training
+    model, training = cast("EmbMLPConfig | TransformerConfig", member.model), member.training
     return (
         f"γ = {member.init_rate:g}, {training.title} {training.learning_rate:g}, "
         f"batch {training.batch_size}, d_m {model.d_m}, d_f {model.d_f}"
