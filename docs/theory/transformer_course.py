@@ -129,6 +129,12 @@ if __name__ == "__main__":
             KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
             print(name, kept[name], flush=True)
     heads = [f"RMSE at {level}: course / another seed" for level in LEVELS]
-    header = ["setting", *heads, "worst displacement", "last displacement", "cost, in runs"]
+    header = [
+        "setting",
+        *heads,
+        "worst displacement: course / other order",
+        "last displacement",
+        "cost, in runs",
+    ]
     for cells in (header, ["---"] * len(header), *(row(name, kept[name]) for name in kept)):
         print(f"| {' | '.join(cells)} |")
