@@ -27,7 +27,12 @@ D and v̂ change slowly, if at all, except in the first steps. They are frozen o
 the error allows: the change that the moments at its end would make to the displacement is compared with the
 size of the weights.
 
-The finite size of a step and Adam's first moment, which lags by β1/(1 − β1) steps, are neglected.
+Adam's first moment m averages gradients that are ℓ steps old in the mean, with ℓ = β1/(1 − β1) after the
+first steps. If that is followed (``lagging``), what is integrated is
+
+.. math:: x = \theta + \eta\ell Dm, \qquad \dot x = -(1 + \dot\ell) D\,\bar g(\theta) - \lambda x,
+
+with x − θ frozen over each interval; otherwise the lag is neglected, as the finite size of a step always is.
 """
 
 from __future__ import annotations
