@@ -29,12 +29,10 @@ def task_arguments(data: dict[str, Any]) -> dict[str, Any]:
         if key in data:
             arguments[key] = tokens_of(key, data[key])
     if "held_out" in data:
-        arguments["held_out"] = data["held_out"]
+        arguments["held_out"] = _held_out(data["held_out"])
     if "mappings" in data:
-        if not isinstance(data["mappings"], list):
-            remedy = "write [[mappings]], or [[task.mappings]] below [task]"
-            raise InputError("mappings", data["mappings"], "not a list", remedy)
-        arguments["mappings"] = [_mapping(entry) for entry in data["mappings"]]
+        remedy = "write [[mappings]], or [[task.mappings]] below [task]"
+        arguments["mappings"] = [_mapping(entry) for entry in _list("mappings", data["mappings"], remedy)]
     return arguments
 
 
@@ -51,10 +49,10 @@ def mapping_to_dict(mapping: Mapping) -> dict[str, Any]:
     return entry
 
 
-def tokens_of(argument: str, value: Any) -> Any:
-    """Read "21..120" (both ends included); anything else is left to the task, such as a list of integers."""
+def tokens_of(argument: str, value: object) -> list[int]:
+    """Read "21..120" (both ends included) or a list of integers."""
     if not isinstance(value, str):
-        return value
+        return _list(argument, value)
     match = _RANGE.fullmatch(value)
     if match is None:
         raise InputError(argument, value, "not a range", 'write "first..last" or a list')
@@ -90,7 +88,7 @@ def _mapping(data: object) -> Mapping:
         anchors=tokens_of("anchors", data["anchors"]),
         rule=rule,
         name=data.get("name", ""),
-        held_out=data.get("held_out", []),
+        held_out=_held_out(data.get("held_out", [])),
     )
 
 
@@ -115,3 +113,15 @@ def _check_present(argument: str, data: dict[str, Any], keys: tuple[str, ...]) -
     for key in keys:
         if key not in data:
             raise InputError(argument, sorted(data), f"the key {key!r} is missing", f"add {key} = ...")
+
+
+def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(argument, value, "not a list", remedy)
+    return value
+
+
+def _held_out(value: object) -> Any:
+    if isinstance(value, (str, dict)):
+        return value
+    return [_list("held_out", combination) for combination in _list("held_out", value)]
