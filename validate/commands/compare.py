@@ -32,7 +32,7 @@ class Options(CommandOptions):
     flow: bool = False
     """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
     and another seed's run. Minutes for each γ of an Emb-MLP at the paper's size, and for Transformers the
-    time of several runs."""
+    time of 3 to 41 runs."""
     verbose: bool = False
     """Also print the comparison for each group of anchors, and the paper's claims."""
 

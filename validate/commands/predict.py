@@ -45,7 +45,8 @@ class Options(CommandOptions):
     """Also predict when an Emb-MLP learns each data set, in less than a run's time."""
     flow: bool = False
     """Also predict the size of the cosines at training accuracies 0.1, 0.3 and 0.5, from two starts; takes 16
-    to 33 s of processor time for an Emb-MLP of the paper's size, and several runs' time for a Transformer."""
+    to 33 s of processor time for an Emb-MLP of the paper's size. For a Transformer it takes the time of 3 to
+    41 runs, and was judged at small sizes only: hours at the paper's."""
     model: Literal["emb-mlp", "transformer"] = "emb-mlp"
     """Model of the cosines, with the paper's widths."""
     init_rate: float = 0.8
