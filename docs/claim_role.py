@@ -90,4 +90,5 @@ class ClaimsOfFigure(SphinxDirective):
         items = nodes.bullet_list()
         for number in sorted({*claims_of(figure), *others}):
             items += nodes.list_item("", nodes.paragraph("", "", *sentence(ledger()[number])))
-        return [items]
+        words = "Claims about this figure, judged at all settings and not by these runs alone:"
+        return [nodes.paragraph("", words), items]

@@ -6,8 +6,6 @@ Next-token loss of GPT-2 on PrOntoQA, whose answers follow from rules, and on Ti
 The paper's claim: with small initial weights the loss on PrOntoQA falls faster. The dotted lines are
 computed from the text: the entropy of a token, and of a token whose predecessor is known.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 1
 
 ``anchorflow figures 1`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data

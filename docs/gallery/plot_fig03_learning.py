@@ -10,8 +10,6 @@ Two dotted lines are computed from the task. In A, the entropy of a memory ancho
 model that knows eq. 7 and nothing else has this memory loss. In B, the memory accuracy that no sum of
 embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels differ.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 3 25
 
 ``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their

@@ -11,8 +11,6 @@ order; from a narrow network that was trained beforehand up to the same training
 size too (:doc:`/theory/adaptive`); from P^s − P̄ (the drive once the marginal distribution P̄ is fitted); and
 from the late direction of the frozen flow with the run's own initial weights.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 4
 
 ``anchorflow figures 4`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its

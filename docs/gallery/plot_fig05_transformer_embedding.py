@@ -9,8 +9,6 @@ with the paper's width (C), and the components of eq. 14's w̃ (D), which lie on
 The paper finds memory anchors aligned here too; the caption says what these runs show. Eq. 14's width of 12
 is the paper's and is not what the variance of the label distribution gives.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 5 9 27
 
 ``anchorflow figures 5`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

@@ -11,8 +11,6 @@ D shows Theorem 2's prediction twice: with the uniform distribution u as the mod
 as in the paper, and with the marginal label distribution P̄, which a model fits first. The lines above A and
 C say whether these runs agree. Seeds that learn the sums in two different ways are drawn apart.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 6
 
 ``anchorflow figures 6`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

@@ -9,8 +9,6 @@ frequencies alone. The paper's claim: words of PrOntoQA stay apart and words of 
 is judged on all tokens, whose mean cosines the caption gives; B shows the frequent words, where the two
 corpora need not differ.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 7
 
 ``anchorflow figures 7`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data

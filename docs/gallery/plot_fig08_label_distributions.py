@@ -8,8 +8,6 @@ four memory mappings with nested label ranges (right). The paper finds that earl
 is low, the outputs stay inside each range: the label distribution of a token is learned before any single
 label. The mass inside its range stands above each panel.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 8
 
 ``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-memory-long fig8-ranges --run --keep``

@@ -6,8 +6,6 @@ cos(s, ·) for every reasoning anchor s: what the label distributions predict, w
 width says, and what training did, with intervals over seeds. The paper plots eq. 14 alone and finds
 discrepancies for large s.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 9
 
 ``anchorflow figures 9`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

@@ -6,8 +6,6 @@ Cosine matrices at large initial weights. The paper finds embeddings nearly orth
 the label distributions leave little trace. At γ = 0.5 (B) they may leave more. For these weights the leading
 order of the theory says nothing: the initial embedding is not small against what it learns.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 10
 
 ``anchorflow figures 10`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its

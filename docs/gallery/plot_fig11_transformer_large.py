@@ -6,8 +6,6 @@ The same matrices for the Transformer, with the principal components of its embe
 above each map says how far a component puts the keys in numerical order; it is the larger of two components'
 and so above zero by chance as well. A seed that goes on is shown at the paper's epoch 900 too.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 11
 
 ``anchorflow figures 11`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

@@ -6,8 +6,6 @@ The first attention at large initial weights, for which Lemma 1 promises little,
 average over γ. The dotted crosses are Lemma 1's own number for the share of entries within 0.1 of 1/i at
 initialisation; it says nothing of later epochs.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 12 10
 
 ``anchorflow figures 12`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

@@ -8,8 +8,6 @@ over the largest, a panel for each kind of matrix; B and C have the effective ra
 between matrices. The theory's reason for low rank: along C, the token-label matrix, the ranks are learned one
 by one.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 13
 
 ``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their

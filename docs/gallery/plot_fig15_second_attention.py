@@ -10,8 +10,6 @@ finds a rising line, from positions alone.
 Each seed is drawn thin, and those that learn the sums in one of two ways have rows of their own
 (:doc:`/results/two_ways`).
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 15
 
 ``anchorflow figures 15`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)

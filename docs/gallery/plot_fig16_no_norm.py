@@ -5,8 +5,6 @@ Figure 16: learning without layer norm
 Fig. 3A for a Transformer without layer norm (Appendix F), as in the theory. The paper finds the same bias:
 small weights favour reasoning, and large ones do not.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 16
 
 ``anchorflow figures 16`` draws it from the likeliest setting, taken without its norm, of which runs at

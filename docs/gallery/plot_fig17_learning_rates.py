@@ -7,8 +7,6 @@ All panels of A and B have the same axes. The last row has the largest rise of e
 value before it; the paper reports severe spikes at its largest rate. The theory is one of gradient flow and
 knows no spikes.
 
-Claims about this figure, judged at all settings and not by these runs alone:
-
 .. claims-of-figure:: 17
 
 ``anchorflow figures 17`` draws it from the likeliest setting at a quarter of the size, over the peak of its
