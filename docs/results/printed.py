@@ -12,13 +12,14 @@ import numpy as np
 
 from validate.judge.measures import learning
 from validate.judge.measures.geometry import mean_cosine, ordering
+from validate.judge.measures.prediction import lowest_row_correlation, near_error
 from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.observe import NoRunsError, Observations, kept
 from validate.studies.study import load_study
 
 
 def seeds() -> None:
-    """Print epoch, accuracies and losses at each training accuracy and every 100 epochs, and mean cosines."""
+    """Print when accuracies are passed, what was learned, mean cosines and the errors of eq. 14."""
     for run in (*kept("printed"), *kept("printed-seeds")):
         print("γ", run.config.init_rate, "seed", run.config.seed)
         for level in (0.1, 0.3, 0.5, 0.9):
@@ -29,6 +30,11 @@ def seeds() -> None:
             for anchors in (run.task.memory_anchors, run.task.reasoning_anchors):
                 cosines = run.cosines(list(anchors), epoch)
                 print(epoch, round(cosines[~np.eye(len(cosines), dtype=bool)].mean(), 2))
+
+            def when(_: Observations, epoch: int = epoch) -> int:
+                return epoch
+
+            print(epoch, "eq. 14:", near_error(run, when), lowest_row_correlation(run, when))
 
 
 def at_level(run: Observations, level: float) -> None:
