@@ -17,7 +17,7 @@ import numpy as np
 
 from theory import off_diagonal
 from theory.edge.checked import checked
-from validate.judge.measures.agreement import agreement, slope
+from validate.judge.measures.agreement import agreement, skill_over_zeros, slope
 from validate.judge.measures.geometry import cosine_pairs
 from validate.judge.measures.prediction import RIVALS, pair_kinds
 from validate.judge.stats import SHARE, SKILL, Estimate, Record, over_seeds
@@ -60,7 +60,7 @@ def ranking(setting: Setting) -> list[Ranked]:
     found, none = [], over_seeds([])
     for name, matrices in predictions(runs, [*map(early_epoch, runs)], tokens).items():
         predicted = np.array([*map(off_diagonal, matrices)])
-        skill = 1 - ((predicted - observed) ** 2).sum(axis=1) / (observed**2).sum(axis=1)
+        skill = skill_over_zeros(predicted, observed)
         pearson, rmse = agreement(predicted, observed, "pearson", "rmse")
         found.append(Ranked(name, False, pearson, over_seeds(skill, SKILL), rmse))
     for name, pairs in RIVALS.items():

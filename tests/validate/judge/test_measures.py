@@ -281,3 +281,9 @@ def test_outputs_of_a_mapping_are_weighed_on_the_labels_of_another():
     assert own == pytest.approx(min(mass[EARLY] for mass in masses.values()))
     foreign = [outputs[f"range{i + 1}"][EARLY, 30 : 30 + 20 * i].sum() for i in (1, 2, 3)]
     assert measure("greatest_foreign_mass")(found) == pytest.approx(max(foreign))
+
+
+def test_the_skill_over_orthogonal_anchors_is_undefined_where_all_are_orthogonal():
+    found = random_run()
+    gram = np.broadcast_to(np.eye(len(TASK.anchors), len(TOKENS)), found.arrays["gram"].shape)
+    assert math.isnan(prediction.skill(replace(found, arrays={**found.arrays, "gram": gram})))

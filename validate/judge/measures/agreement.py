@@ -75,6 +75,13 @@ def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where(varies, (a * b).sum(axis=-1) / np.where(varies, norms, 1.0), math.nan)
 
 
+def skill_over_zeros(predicted: FloatArray, observed: FloatArray) -> FloatArray:
+    """Return 1 − Σ(x̂ − x)² / Σx² along the last axis; NaN where all x are zero."""
+    size = (observed**2).sum(axis=-1)
+    error = ((predicted - observed) ** 2).sum(axis=-1)
+    return np.where(size > 0, 1 - error / np.where(size > 0, size, 1.0), math.nan)
+
+
 def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return Pearson's correlation; NaN where one side is constant."""
     return float(correlation(np.asarray(a, np.float64), np.asarray(b, np.float64)))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from theory import Task, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
 from validate.judge.measures.agreement import correlation as along
-from validate.judge.measures.agreement import measures, pearson, r_squared
+from validate.judge.measures.agreement import measures, pearson, r_squared, skill_over_zeros
 from validate.judge.measures.geometry import (
     When,
     chosen,
@@ -92,7 +92,7 @@ def skill(
     """
     predicted, observed = _both(run, predict, tokens, when)
     if over == "zeros":
-        return 1 - float(((predicted - observed) ** 2).sum() / (observed**2).sum())
+        return float(skill_over_zeros(predicted, observed))
     if over == "mean":
         return r_squared(observed, predicted)
     if not isinstance(over, str):
