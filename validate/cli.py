@@ -82,9 +82,8 @@ def _as_options(keywords: re.Match[str]) -> str:
 
 
 def _hint(words: list[str], stop: BaseException) -> str:
-    """Return how to continue the unfinished work of a command, or of an action of ``corpus``."""
-    action = words[1:2] if words[:1] == ["corpus"] else words[:1]
-    if action in (["train"], ["demo"]):
+    """Return how to continue the unfinished work of a command."""
+    if _action(words) in ("train", "demo"):
         if NOT_BEGUN in getattr(stop, "__notes__", ()):
             return f" {NOT_BEGUN}; nothing to resume: give the same command again"
         how = ", --resume in place of --overwrite" if "--overwrite" in words else " and --resume"
@@ -92,6 +91,11 @@ def _hint(words: list[str], stop: BaseException) -> str:
     again = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
     is_sweep = words[:1] == ["sweep"] and words[1:2] != ["show"]
     return again if is_sweep or "--run" in words else ""
+
+
+def _action(words: Sequence[str]) -> str:
+    """Return the name of a command, or of an action of ``corpus``."""
+    return next(iter(words[1:2] if words[:1] == ["corpus"] else words[:1]), "")
 
 
 def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
@@ -115,7 +119,7 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     from validate.terminal.progress import show_progress
 
     import_first(arguments)
-    if name in ("demo", "study", "sweep", "train"):
+    if _action(words) in ("demo", "study", "sweep", "train"):
         _refuse_small_address_space()
     begin()
     with show_progress():

@@ -92,8 +92,9 @@ def test_an_error_of_the_system_names_the_file_or_the_limit(error, ending, cli, 
 @pytest.mark.parametrize(("limit", "enough"), [(2**30 - 1, False), (2**30, True), (-1, True)])
 def test_an_address_space_in_which_training_would_hang_is_refused(limit, enough, cli, monkeypatch):
     monkeypatch.setattr("resource.getrlimit", lambda _: (limit, limit))
-    said = cli("train", "--no-such-option", code=2).err
-    assert said.startswith("anchorflow: training needs 1 GiB of address space; raise the limit") != enough
+    for command in (("train",), ("corpus", "train")):
+        said = cli(*command, "--no-such-option", code=2).err
+        assert said.startswith("anchorflow: training needs 1 GiB of address space; raise the limit") != enough
 
 
 def test_the_claims_that_are_suggested_are_judged_by_the_same_runs():
