@@ -30,9 +30,7 @@ def main() -> int:
 
 
 def _run() -> int:
-    # NumPy's matrices here are small. Two threads gain little on them, and where other processes keep the
-    # cores busy each waits for the other at every product: to compare six runs took 64 to 119 s, not 31.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+    limit_threads()
     gc.disable()  # Imports leave next to no garbage; this saves a tenth of the time.
     from anchorflow._packages import load
 
@@ -44,6 +42,15 @@ def _run() -> int:
     from validate.cli import main as run
 
     return run(begin=_begin)
+
+
+def limit_threads() -> None:
+    """Give NumPy one thread unless the environment says otherwise; to be called before it is loaded.
+
+    Its matrices here are small. Two threads gain little on them, and where other processes keep the cores
+    busy each waits for the other at every product: to compare six runs took 64 to 119 s, not 31.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
 
 
 def _begin() -> None:

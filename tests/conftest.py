@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 
+from anchorflow.__main__ import limit_threads
+
 # SymPy reads this when it is first imported; with its own 1000 entries it does a sixth of the work again.
 os.environ.setdefault("SYMPY_CACHE_SIZE", "100000")
-# As the command does: processes with two threads each would wait for one another.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+limit_threads()
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=30)
 settings.register_profile("long", derandomize=True, deadline=None, max_examples=200)
 settings.load_profile("default")
