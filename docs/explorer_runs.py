@@ -12,7 +12,8 @@ import numpy as np
 from theory.edge.arrays import FloatArray
 from validate.figures.paper.registry import Source
 from validate.figures.runs import apart
-from validate.judge.settings import BY_LABEL, FULL_SIZE, Setup
+from validate.judge.claim import Setup
+from validate.judge.settings import BY_LABEL, FULL_SIZE
 from validate.observe import NoRunsError, kept
 from validate.observe.groups import Setting, early_text, group_runs
 from validate.observe.times import early_epoch

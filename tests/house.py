@@ -1,5 +1,6 @@
 """``make house``: the size of the project beside its budget, and what holds the rest; exit code 1 if over."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,31 +56,37 @@ def measure() -> list[tuple[str, int, int]]:
     """Return (what, how much, budget) of everything that has a budget."""
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout
     paths = [path for path in map(Path, listed.splitlines()) if path.is_file()]
-    python = [p for p in paths if p.suffix == ".py"]
-
-    def lines(folder: str) -> int:
-        return sum(len(p.read_text().splitlines()) for p in python if p.parts[0] == folder)
-
-    packages = [p for p in python if p.parts[0] in ("theory", "sim", "validate")]
 
     def below(folder: str) -> list[Path]:
-        return [p for p in python if p.as_posix().startswith(folder)]
+        return [p for p in paths if p.suffix == ".py" and p.as_posix().startswith(f"{folder}/")]
 
     def count(files: list[Path]) -> int:
         return sum(len(p.read_text().splitlines()) for p in files)
 
-    judge = below("validate/judge/")
+    packages = [p for folder in ("theory", "sim", "validate") for p in below(folder)]
+    judge = below("validate/judge")
     engine = [p for p in judge if p.parent.name == "judge"]
     words = sum(len(p.read_text().split()) for p in paths if p.parts[0] == "docs" and p.suffix == ".md")
     return [
-        *((f"{folder}/, lines of Python", lines(folder), budget) for folder, budget in LINES.items()),
-        ("the three packages, lines", sum(lines(p) for p in ("theory", "sim", "validate")), PACKAGES),
+        *((f"{folder}/, lines of Python", count(below(folder)), budget) for folder, budget in LINES.items()),
+        ("the three packages, lines", count(packages), PACKAGES),
         ("the three packages, files", len(packages), FILES),
         ("validate/judge/, lines, claims included", count(judge), JUDGE),
         ("its engine, without claims and measures", count(engine), ENGINE),
         ("its engine, files", len([p for p in engine if p.name != "__init__.py"]), 12),
+        ("its engine, floors", floors(engine), 4),
         ("docs/, words of pages", words, WORDS),
     ]
+
+
+def floors(files: list[Path]) -> int:
+    """Return the length of the longest chain of imports among some files; a hidden import counts too."""
+    imports = {p.stem: re.findall(r"from validate\.judge\.(\w+) import", p.read_text()) for p in files}
+
+    def floor(name: str) -> int:
+        return 1 + max((floor(other) for other in imports[name] if other in imports), default=0)
+
+    return max(map(floor, imports))
 
 
 def n_lines(pattern: str) -> int:

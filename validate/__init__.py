@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from validate.judge.claim import Claim as Claim
     from validate.judge.claim import Endpoint as Endpoint
     from validate.judge.claim import Other as Other
+    from validate.judge.claim import Runs as Runs
     from validate.judge.claim import above as above
     from validate.judge.claim import at_least as at_least
     from validate.judge.claim import at_most as at_most
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from validate.judge.result import Finding as Finding
     from validate.judge.result import Findings as Findings
     from validate.judge.result import Outcome as Outcome
-    from validate.judge.settings import Runs as Runs
     from validate.judge.stats import Estimate as Estimate
     from validate.judge.stats import over_seeds as over_seeds
     from validate.judge.verdict import judge_claims as judge_claims

@@ -21,8 +21,9 @@ from theory import InputError, Task
 from validate import Claim, Endpoint, above, judge_claims, ledger, over_seeds
 from validate.commands import find_command
 from validate.commands.parsing import import_first, parse
+from validate.judge.condition import MissingRunsError
 from validate.judge.evidence import Evidence
-from validate.judge.settings import GROUP, MLP, POST, SMALL, MissingRunsError
+from validate.judge.settings import GROUP, MLP, POST, SMALL
 from validate.judge.verdict import judge_claim
 from validate.studies.study import load_study
 

@@ -16,8 +16,7 @@ from tests.validate.conftest import Page, lines_of
 from theory import EmbMLPParameters, SampledValue, Task
 from theory.edge.display import Shown
 from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
-from validate.judge.condition import conditions_of
-from validate.judge.measured import Measured
+from validate.judge.condition import Measured, conditions_of
 from validate.judge.verdict import finding_of
 from validate.prediction import TOKEN_HEADER
 

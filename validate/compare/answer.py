@@ -16,6 +16,7 @@ from theory import Task, off_diagonal
 from theory.edge.checked import checked
 from theory.edge.display import html_table, ranges
 from validate.compare.ranking import Ranked, ranking
+from validate.judge.claim import Runs
 from validate.judge.claims.own_task import own_task
 from validate.judge.given import among
 from validate.judge.measures.agreement import CONSTANT
@@ -23,7 +24,7 @@ from validate.judge.measures.geometry import moved
 from validate.judge.measures.learning import above_guessing
 from validate.judge.measures.prediction import correlation
 from validate.judge.result import OUTCOME_HEADER, Finding, Outcome, State, Verdict
-from validate.judge.settings import LARGE, SMALL, Runs
+from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.judge.verdict import judge_claim
 from validate.observe import Source

@@ -6,29 +6,109 @@ The files in ``claims`` hold the paper's claims; one of your own is the same lin
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from typing import Any, Literal
 
 from theory import InputError
 from theory.edge.display import Shown
-from validate.judge.settings import Runs, Setup, Steps
-from validate.judge.stats import ANY
+from validate.observe import Observations
 
+# --- where it is judged, and on which runs -------------------------------------------------------------
+
+LEVEL = 0.05
+"""The two-sided level of a test, where a setting has no other."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A setting at which claims are judged: a network and how it is trained.
+
+    ``label`` is its column in the table of claims; the runs of ``study``, and of ``more`` with further seeds,
+    stand for it. ``looks`` are pairs of a number of seeds and the level used from it on (O'Brien–Fleming);
+    fewer seeds decide nothing.
+    """
+
+    label: str
+    name: str = ""
+    study: str = ""
+    meaning: str = ""
+    more: str = ""
+    looks: tuple[tuple[int, float], ...] = ((2, LEVEL),)
+    robustness: bool = False
+
+    def look(self, n_seeds: int) -> int | None:
+        """Return how many of that many seeds the last planned look takes; None for too few."""
+        return max((n for n, _ in self.looks if n <= n_seeds), default=None)
+
+    def level(self, n_seeds: int) -> float | None:
+        """Return the two-sided level at which that many seeds are judged; None for too few."""
+        return dict(self.looks).get(self.look(n_seeds) or 0)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How many steps of a measure make up 1: seeds that agree are known to agree only to within a step.
+
+    ``most`` is for most studies, ``others`` for studies of another size.
+    """
+
+    most: float
+    others: dict[tuple[str, ...], float] = field(default_factory=dict)
+
+    def step(self, study: str) -> float:
+        """Return how far apart neighbouring values are at a study's size."""
+        return 1 / next((n for studies, n in self.others.items() if study in studies), self.most)
+
+
+ALL_VARIANTS = "*"
+
+
+@dataclass(frozen=True, init=False)
+class Runs:
+    """Runs of a study in place of the setting's own, of some of its variants or of ``ALL_VARIANTS``."""
+
+    study: str
+    variants: tuple[str, ...]
+
+    def __init__(self, study: str = "", *variants: str) -> None:
+        object.__setattr__(self, "study", study)
+        object.__setattr__(self, "variants", variants or ("",))
+
+
+OfRuns = Runs | Mapping[Setup, Runs]
+"""For all settings of a claim, or for some of them by setting; the others have their own."""
+
+# --- measures ----------------------------------------------------------------------------------------
+
+Seed = Mapping[tuple[str, float], Observations]
+"""One seed's runs at some cells; a cell is a variant of a study ("" where it has none) and γ."""
+Sample = Mapping[tuple[str, float], Sequence[Observations]]
+"""The runs of each cell, one a seed."""
 Measure = Callable[..., Any]
 """From what the name of its first parameter says, one of ``KINDS``, to a value."""
 KINDS = ("run", "seed", "runs", "draw")
 """Of a run, of a seed's runs by cell, of the runs of all seeds at once (one value each), or of the number of
 a random draw; a measure without a parameter is one number. ``partial`` gives further arguments."""
-OfRuns = Runs | Mapping[Setup, Runs]
-"""For all settings of a claim, or for some of them by setting; the others have their own."""
-Relation = Literal[">=", "<=", ">", "<", "within"]
-_MET = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def kind_of(measure: Measure) -> str:
+    """Return which of ``KINDS`` a measure is of, empty for one computed number."""
+    parameters = signature(measure).parameters.values()
+    kind = next((p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY), "")
+    if kind not in ("", *KINDS):
+        name = getattr(measure, "__name__", repr(measure))
+        raise InputError("measure", name, f"of {kind!r}", f"name its first parameter {', '.join(KINDS)}")
+    return kind
 
 
 # --- thresholds --------------------------------------------------------------------------------------
+
+Relation = Literal[">=", "<=", ">", "<", "within"]
+_MET = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
 @dataclass(frozen=True)
@@ -77,16 +157,6 @@ def within(margin: float, of: float = 0.0) -> Threshold:
 
 
 # --- endpoints and claims ----------------------------------------------------------------------------
-
-
-def kind_of(measure: Measure) -> str:
-    """Return which of ``KINDS`` a measure is of, empty for one computed number."""
-    parameters = signature(measure).parameters.values()
-    kind = next((p.name for p in parameters if p.kind is not Parameter.KEYWORD_ONLY), "")
-    if kind not in ("", *KINDS):
-        name = getattr(measure, "__name__", repr(measure))
-        raise InputError("measure", name, f"of {kind!r}", f"name its first parameter {', '.join(KINDS)}")
-    return kind
 
 
 @dataclass(frozen=True)
@@ -141,7 +211,7 @@ class Endpoint(Shown):
     minus: float | Other | None = None
     holds: Threshold | None = None
     reason: str = ""
-    scale: tuple[float, float] = ANY
+    scale: tuple[float, float] = (-math.inf, math.inf)
     step: Steps | None = None
     counted_from: float | None = None
     runs: OfRuns | None = None

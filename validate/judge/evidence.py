@@ -11,7 +11,9 @@ from pathlib import Path
 
 from sim.runs.folder import RunFolder, runs_inside
 from theory import InputError
-from validate.judge.settings import LARGE, MORE, SMALL, MissingRunsError, Needs, Sample
+from validate.judge.claim import Sample
+from validate.judge.condition import MissingRunsError, Needs
+from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import KEPT, NoRunsError, Observations, kept
 from validate.observe.find import how_to_make
 from validate.studies.study import Study, UnknownStudyError, differing_keys, keys_of, load_study

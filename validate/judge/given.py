@@ -15,15 +15,13 @@ from functools import cache
 
 from theory import InputError
 from theory.edge.checked import checked
-from validate.judge.claim import Claim
+from validate.judge.claim import Claim, Runs, Sample, Setup
 from validate.judge.claims.own_task import DEMO
 from validate.judge.claims.text import corpora
-from validate.judge.condition import conditions_of
+from validate.judge.condition import Find, Measured, MissingRunsError, Needs, conditions_of
 from validate.judge.evidence import Evidence
-from validate.judge.measured import Find, Measured
 from validate.judge.measures.language import two_corpora
 from validate.judge.result import Finding
-from validate.judge.settings import MissingRunsError, Needs, Runs, Sample, Setup
 from validate.judge.verdict import finding_of, judge_claim
 from validate.observe import Observations
 from validate.observe.groups import Setting

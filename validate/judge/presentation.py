@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from validate.judge.claim import LEVEL
 from validate.judge.claims.rows import ROWS, SENTENCES
 from validate.judge.result import Finding, Outcome, confidence
-from validate.judge.settings import BY_LABEL, LEVEL, SETTINGS
+from validate.judge.settings import BY_LABEL, SETTINGS
 from validate.judge.stats import UNDEFINED
 
 VERDICTS = {

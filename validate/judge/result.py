@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from theory.edge.display import Shown
-from validate.judge.claim import Relation, Threshold
-from validate.judge.settings import LEVEL
+from validate.judge.claim import LEVEL, Relation, Threshold
 from validate.judge.stats import Estimate
 from validate.observe.bounds import Bound, Value
 from validate.observe.observations import Result

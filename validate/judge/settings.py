@@ -1,46 +1,13 @@
-"""Where claims are judged: the settings, the likeliest to be the paper's first, and the runs of an endpoint.
+"""Where claims are judged: the settings, the likeliest to be the paper's first, and the steps of measures.
 
 The order is fixed by where a setting comes from and not by what it shows. Checks of robustness come last and
 stay outside the main table.
 """
 
-from __future__ import annotations
+from validate.judge.claim import Setup, Steps
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-from validate.observe import Observations
-
-LEVEL = 0.05
 LARGE, SMALL = 0.3, 0.8
 """γ of large and of small initial weights, which the paper contrasts."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """A setting at which claims are judged: a network and how it is trained.
-
-    ``label`` is its column in the table of claims; the runs of ``study``, and of ``more`` with further seeds,
-    stand for it. ``looks`` are pairs of a number of seeds and the level used from it on (O'Brien–Fleming);
-    fewer seeds decide nothing.
-    """
-
-    label: str
-    name: str = ""
-    study: str = ""
-    meaning: str = ""
-    more: str = ""
-    looks: tuple[tuple[int, float], ...] = ((2, LEVEL),)
-    robustness: bool = False
-
-    def look(self, n_seeds: int) -> int | None:
-        """Return how many of that many seeds the last planned look takes; None for too few."""
-        return max((n for n, _ in self.looks if n <= n_seeds), default=None)
-
-    def level(self, n_seeds: int) -> float | None:
-        """Return the two-sided level at which that many seeds are judged; None for too few."""
-        return dict(self.looks).get(self.look(n_seeds) or 0)
-
 
 PRINTED = Setup(
     "printed",
@@ -102,21 +69,6 @@ LANGUAGE = (GPT2, GPT2_FAST)
 EVERYWHERE = (PRINTED, GROUP, GELU, POST, NO_NORM, MLP, QUARTER, PRE)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """How many steps of a measure make up 1: seeds that agree are known to agree only to within a step.
-
-    ``most`` is for most studies, ``others`` for studies of another size.
-    """
-
-    most: float
-    others: dict[tuple[str, ...], float] = field(default_factory=dict)
-
-    def step(self, study: str) -> float:
-        """Return how far apart neighbouring values are at a study's size."""
-        return 1 / next((n for studies, n in self.others.items() if study in studies), self.most)
-
-
 _QUARTER = ("group-small", "group-no-norm-small")
 _SUMS = ("emb-mlp", "printed-emb-mlp-matched", "frozen-long", "optimisers", "learning-times", "demo")
 """Studies in which the Emb-MLP sees both orders of a pair as one input of one label."""
@@ -133,46 +85,3 @@ KEYS, ANCHORS, RISE, POSITIONS = (
     Steps(42),
 )
 RATES = Steps(28, {("printed-gpt2",): 2, ("language",): 5})
-
-
-# --- runs ----------------------------------------------------------------------------------------------
-
-Sample = Mapping[tuple[str, float], Sequence[Observations]]
-"""The runs of each cell, one a seed; a cell is a variant of a study ("" where it has none) and γ."""
-ALL_VARIANTS = "*"
-Seed = Mapping[tuple[str, float], Observations]
-"""One seed's runs at some cells."""
-
-
-class MissingRunsError(LookupError):
-    """There are no runs for an endpoint; the message says which."""
-
-
-@dataclass(frozen=True, init=False)
-class Runs:
-    """Runs of a study in place of the setting's own, of some of its variants or of ``ALL_VARIANTS``."""
-
-    study: str
-    variants: tuple[str, ...]
-
-    def __init__(self, study: str = "", *variants: str) -> None:
-        object.__setattr__(self, "study", study)
-        object.__setattr__(self, "variants", variants or ("",))
-
-
-@dataclass(frozen=True)
-class Needs:
-    """The runs that a measure needs: a study's at some γ, of some variants; all that it has if empty.
-
-    ``least_rates`` is how many values of γ there have to be.
-    """
-
-    study: str
-    init_rates: tuple[float, ...] = ()
-    variants: tuple[str, ...] = ("",)
-    least_rates: int = 1
-
-    def __str__(self) -> str:
-        rates = ", ".join(f"{rate:g}" for rate in self.init_rates) or "all"
-        variants = ", ".join(filter(None, self.variants)) if self.variants else "all"
-        return f"{self.study}{f' ({variants})' * bool(variants)}, γ = {rates}"

@@ -14,16 +14,15 @@ to hold. It is *censored* if longer runs, or evaluations closer together, would 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from theory.edge.checked import checked
-from validate.judge.claim import Claim, Threshold
-from validate.judge.condition import conditions_of
-from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion, holm, step_up
-from validate.judge.measured import Absent, Find, Measured, measure, priors_of
+from validate.judge.claim import LEVEL, Claim, Threshold
+from validate.judge.condition import Absent, Find, Measured, conditions_of, measure
+from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion, fit_prior, holm, step_up
 from validate.judge.result import AT_THRESHOLD, NO_EFFECT, Finding, Outcome, Part, Reading, State, Verdict
-from validate.judge.settings import LEVEL
 from validate.judge.stats import Estimate
 from validate.observe.bounds import ends, side
 from validate.terminal.progress import track
@@ -166,6 +165,19 @@ def judge_claims(claims: Iterable[Claim], find: Find, absent: Absent = lambda ne
 def judge_claim(claim: Claim, find: Find, absent: Absent = lambda needs: "") -> Finding:
     """Judge one claim; variances of one kind are pooled over the settings with a look."""
     return finding_of(claim, [measure(condition, find, absent) for condition in conditions_of(claim)])
+
+
+def priors_of(measured: Iterable[Measured]) -> dict[object, Prior]:
+    """Return the prior of each kind of variance, fitted over the settings with seeds enough for a look."""
+    pooled: dict[object, list[Measured]] = defaultdict(list)
+    for m in measured:
+        counted = m.condition.endpoint.counted_from is not None
+        if m.defined and m.condition.needs and not counted and m.level is not None:
+            pooled[m.condition.kind].append(m)
+    return {
+        kind: fit_prior([m.variance(m.numbers) for m in alike], [len(m.values) - 1 for m in alike])
+        for kind, alike in pooled.items()
+    }
 
 
 def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:

@@ -9,8 +9,10 @@ import pytest
 
 from theory import InputError
 from validate import GivenRuns, ledger
+from validate.judge.claim import ALL_VARIANTS, Runs
+from validate.judge.condition import MissingRunsError, Needs
 from validate.judge.evidence import Evidence
-from validate.judge.settings import ALL_VARIANTS, LARGE, MORE, SMALL, MissingRunsError, Needs, Runs
+from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import Observations
 from validate.studies.study import load_study, members_of
 

@@ -12,12 +12,13 @@ import pytest
 
 from theory import InputError
 from validate import Endpoint, Findings, judge_claims, ledger
+from validate.judge.claim import Setup
 from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
 from validate.judge.condition import conditions_of
 from validate.judge.evidence import Evidence
 from validate.judge.measures import computed
 from validate.judge.presentation import explanations, paragraph
-from validate.judge.settings import SETTINGS, SMALL, Setup
+from validate.judge.settings import SETTINGS, SMALL
 from validate.observe.times import curve
 from validate.studies.study import load_study, members_of
 

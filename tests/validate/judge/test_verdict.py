@@ -13,20 +13,9 @@ from scipy import stats
 from tests.validate.judge.synthetic import run
 from validate import Claim, Endpoint, Findings, Other, Runs, above, at_least, below, within
 from validate.judge import presentation
-from validate.judge.condition import conditions_of
-from validate.judge.settings import (
-    BY_LABEL,
-    GELU,
-    GROUP,
-    LARGE,
-    POST,
-    PRE,
-    PRINTED,
-    QUARTER,
-    SMALL,
-    MissingRunsError,
-    Setup,
-)
+from validate.judge.claim import Setup
+from validate.judge.condition import MissingRunsError, conditions_of
+from validate.judge.settings import BY_LABEL, GELU, GROUP, LARGE, POST, PRE, PRINTED, QUARTER, SMALL
 from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 

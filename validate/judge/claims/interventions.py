@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most
+from validate.judge.claim import Claim, Endpoint, Other, Runs, above, at_least, at_most
 from validate.judge.measures.attention import held_out_share
 from validate.judge.measures.geometry import mean_cosine
 from validate.judge.measures.learning import (
@@ -19,7 +19,7 @@ from validate.judge.measures.prediction import (
     intervened_correlation,
     intervened_skill,
 )
-from validate.judge.settings import ACCURACY, GROUP, LARGE, MLP, SMALL, Runs
+from validate.judge.settings import ACCURACY, GROUP, LARGE, MLP, SMALL
 from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
 from validate.observe.times import last_epoch
 

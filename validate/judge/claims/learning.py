@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other, above, within
+from validate.judge.claim import ALL_VARIANTS, Claim, Endpoint, Other, Runs, above, within
 from validate.judge.measures.learning import (
     best_test_accuracy,
     fall_lead,
@@ -20,7 +20,6 @@ from validate.judge.measures.learning import (
 )
 from validate.judge.settings import (
     ACCURACY,
-    ALL_VARIANTS,
     EVERYWHERE,
     LARGE,
     MLP,
@@ -30,7 +29,6 @@ from validate.judge.settings import (
     QUARTER,
     RATES,
     SMALL,
-    Runs,
 )
 from validate.judge.stats import COSINE, SHARE, SIZE
 

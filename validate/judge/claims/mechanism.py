@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most, below
+from validate.judge.claim import Claim, Endpoint, Other, Runs, above, at_least, at_most, below
 from validate.judge.measures.attention import (
     alignment,
     cliff_share,
@@ -32,7 +32,6 @@ from validate.judge.settings import (
     RISE,
     SMALL,
     TRANSFORMERS,
-    Runs,
 )
 from validate.judge.stats import COSINE, SHARE, SIZE
 from validate.observe.times import first_epoch, last_epoch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, Other, above, at_least, at_most, within
+from validate.judge.claim import ALL_VARIANTS, Claim, Endpoint, Other, Runs, above, at_least, at_most, within
 from validate.judge.measures.learning_times import matched_off, times_by_other_seed, times_score
 from validate.judge.measures.prediction import (
     correlation,
@@ -14,17 +14,7 @@ from validate.judge.measures.prediction import (
     near_error,
     skill,
 )
-from validate.judge.settings import (
-    ACCURACY,
-    ALL_VARIANTS,
-    DATA_SETS,
-    EVERYWHERE,
-    FULL_SIZE,
-    LARGE,
-    MLP,
-    SMALL,
-    Runs,
-)
+from validate.judge.settings import ACCURACY, DATA_SETS, EVERYWHERE, FULL_SIZE, LARGE, MLP, SMALL
 from validate.judge.stats import COSINE, SHARE, SIZE, SKILL
 from validate.observe.times import early_epoch, last_epoch
 from validate.predict.predictors import (

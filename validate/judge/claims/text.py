@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from validate.judge.claim import Claim, Endpoint, above, at_least
+from validate.judge.claim import Claim, Endpoint, Setup, above, at_least
 from validate.judge.measures.language import (
     correlation_gain,
     cosine_contrast,
@@ -13,7 +13,7 @@ from validate.judge.measures.language import (
     relative_gap,
 )
 from validate.judge.measures.learning import least_rise, trend
-from validate.judge.settings import LANGUAGE, LARGE, RATES, SMALL, Setup
+from validate.judge.settings import LANGUAGE, LARGE, RATES, SMALL
 from validate.judge.stats import COSINE
 
 

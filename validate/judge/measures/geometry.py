@@ -11,8 +11,9 @@ import numpy as np
 from theory import Task, eq14_embedding, off_diagonal, principal_components
 from theory.edge.arrays import FloatArray
 from theory.edge.errors import unknown_name
+from validate.judge.claim import Seed
 from validate.judge.measures.agreement import pearson, spearman
-from validate.judge.settings import LARGE, SMALL, Seed
+from validate.judge.settings import LARGE, SMALL
 from validate.observe import Observations
 from validate.observe.times import early_epoch, first_epoch, has_learned
 from validate.predict.predictors import ALL, Tokens

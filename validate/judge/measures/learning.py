@@ -10,8 +10,9 @@ import numpy as np
 
 from theory import token_ratio
 from theory.edge.arrays import FloatArray
+from validate.judge.claim import Seed
 from validate.judge.measures.agreement import spearman
-from validate.judge.settings import LARGE, SMALL, Seed
+from validate.judge.settings import LARGE, SMALL
 from validate.observe import Observations
 from validate.observe.bounds import Bound, Value, between, ends, extreme
 from validate.observe.times import (

@@ -17,9 +17,9 @@ import numpy as np
 
 from sim.config.run import MemberConfig
 from theory import LearningCurves
+from validate.judge.claim import Seed
 from validate.judge.measures.agreement import r_squared
 from validate.judge.measures.learning import matched_test_accuracy
-from validate.judge.settings import Seed
 from validate.judge.stats import jackknife_of_pairs
 from validate.observe import Observations
 from validate.observe.bounds import Bound

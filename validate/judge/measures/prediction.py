@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from theory import Task, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
+from validate.judge.claim import Seed
 from validate.judge.measures.agreement import correlation as along
 from validate.judge.measures.agreement import measures, pearson, r_squared, skill_over_zeros
 from validate.judge.measures.geometry import (
@@ -26,7 +27,7 @@ from validate.judge.measures.geometry import (
     eq14_plane_distances,
     plane_distances,
 )
-from validate.judge.settings import SMALL, Seed
+from validate.judge.settings import SMALL
 from validate.observe import Observations
 from validate.observe.times import early_epoch
 from validate.predict.predictors import ALL, Predict, Tokens, from_eq14, from_uniform
