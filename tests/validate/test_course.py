@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from sim import RunConfig, TrainingConfig, TransformerConfig, train
 from sim.config.run import make_member_config
@@ -157,6 +158,66 @@ def test_a_sample_has_its_share_of_each_combination_and_key(monkeypatch):
     assert len(pairs) == 17
     assert [sum((row[1:] == pair).all() for row in drawn[0]) for pair in pairs] == [2] * 17
     assert all(np.unique(rows, axis=0).shape == (34, 3) for rows in drawn)
+
+
+CHANCE = 1e-3
+"""Of a test by t failing though what it tests is so; the seeds are fixed."""
+TAKEN = 204
+"""Two of twelve sequences with the same key and anchors: two places, six tokens of noise."""
+
+
+def samples(monkeypatch, config, n):
+    """Yield samples of TAKEN sequences, each drawn anew by the same run."""
+    monkeypatch.setattr(course, "MOST", TAKEN)
+    for seed in range(n):
+        ours = gradients(config)
+        ours._rng = np.random.default_rng(seed)
+        ours._renew()
+        yield ours
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.8])
+def test_the_standard_error_of_a_sampled_gradient_is_that_of_samples_about_the_whole(
+    rate, monkeypatch, record_error
+):
+    """Expected, before it was run: a ratio of mean squares of 1, to within a fifth in 60 samples."""
+    config = member(ONE_LAYER, rate, TASK | {"length": 4})
+    whole = gradients(config)
+    y = whole.pack(whole.initial)
+    assert len(whole._data.train) == 6 * TAKEN
+    assert whole.standard_error(y) == 0
+    truth, squares = whole.mean(y), []
+    for ours in samples(monkeypatch, config, 60):
+        found = ours.mean(y)
+        stated = ours.standard_error(y) * np.linalg.norm(found)
+        squares.append((np.sum((found - truth) ** 2), stated**2))
+    missed, stated = np.array(squares).T
+    assert stats.ttest_1samp(missed - stated, 0).pvalue > CHANCE
+    record_error("square of a standard error", abs(stated.mean() / missed.mean() - 1), below=0.4)
+
+
+def test_a_sampled_course_is_the_enumerated_one_within_its_standard_error(monkeypatch, record_error):
+    """Expected, before it was run: a third of it, as a course has tens of samples, and never all of it.
+
+    At a third, six courses that scatter by a tenth fail to show it once in 1e5 times.
+    """
+    model = {"kind": "transformer", "d_m": 8, "d_k": 4, "d_f": 8, "norm": "post", "n_layers": 2}
+    config, settings, steps = member(model, 0.8, TASK | {"length": 4}), AdamSettings(1e-3), range(0, 101, 10)
+
+    def followed(ours):
+        """Return the displacement, and the root mean square of the standard errors on the way."""
+        start = ours.pack(ours.initial)
+        course = MeanTraining(ours, settings, 1.0, 0.03, lagging=True).follow(start, steps)
+        points = [(now.mean, ours.standard_error(now.mean)) for now in course]
+        return points[-1][0] - start, np.sqrt(np.mean([error**2 for _, error in points]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(course, "SINGLE", 6 * TAKEN)
+        whole, _ = followed(gradients(config))
+    found = [followed(ours) for ours in samples(monkeypatch, config, 6)]
+    off, stated = np.array([(relative(moved, whole), error) for moved, error in found]).T
+    record_error("sampled course", float(off.max()))
+    assert stats.ttest_1samp(off / stated, 1, alternative="less").pvalue < CHANCE
 
 
 @pytest.mark.filterwarnings("ignore::theory.OutsideValidityWarning")
