@@ -23,7 +23,7 @@ def main() -> None:
     found: dict[str, Any] = {"accuracies": ACCURACIES, "seconds": {}, "cosines": {}}
     for rate in ("0.8", "0.5"):
         config = {"task": "emb-mlp", "init_rate": float(rate), "seed": 0, "training": {"epochs": 100}}
-        matrices, apart, seconds = flow_cosines(make_member_config(config), ACCURACIES)
+        matrices, apart, _, seconds = flow_cosines(make_member_config(config), ACCURACIES)
         told = f"{seconds:.0f} s; two starts apart by {min(apart):.3f} to {max(apart):.3f}"
         print(f"γ = {rate}: {told}", flush=True)
         found["seconds"][rate] = round(seconds, 1)

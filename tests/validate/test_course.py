@@ -246,11 +246,14 @@ def test_a_training_whose_course_is_not_followed_is_refused():
         check_flow(config.model_copy(update={"training": changed}))
 
 
-def test_the_command_follows_a_transformer(tmp_path, cli):
+def test_the_command_follows_a_transformer(tmp_path, monkeypatch, cli):
     file = tmp_path / "task.toml"
     file.write_text(task_from_dict(TASK).to_toml())
     words = ["predict", str(file), "--model", "transformer", "--epochs", "1", "--lr", "1e-9"]
     found = cli(*words, "--flow", "--json").json()["flow"]
     assert set(found["cosines"]) == {"0.1", "0.3", "0.5"}
+    assert found["gradient_error"] == 0
+    monkeypatch.setattr(course, "MOST", 34)
+    assert "their standard error is 0." in " ".join(cli(*words, "--flow").out.split())
     assert "has no effect by itself" in cli(*words[:4], code=2).err
     assert "not an Emb-MLP" in cli(*words, "--curves", code=2).err

@@ -217,6 +217,7 @@ class Followed(NamedTuple):
     step: int
     W_emb: FloatArray
     scores: Scores
+    gradient_error: float = 0.0  # standard error of a sampled gradient, relative to its norm
 
 
 @dataclass(frozen=True)

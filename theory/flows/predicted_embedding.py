@@ -55,12 +55,16 @@ class PredictedEmbedding:
         NaN where the point is never reached. n_m is d_m times the share of the widths that was followed.
     data_set : str
         The data set that ``accuracy`` refers to.
+    gradient_error : float
+        The standard error of the gradients relative to their norm, its root mean square over all points; 0
+        where they are those of the whole training set.
     """
 
     steps: Float64[FloatArray, "n_starts n"]
     accuracy: Float64[FloatArray, "n_starts n"]
     W_emb: Float64[FloatArray, "n_starts n d n_m"]
     data_set: str
+    gradient_error: float = 0.0
 
     def cosines(self, tokens: Sequence[int]) -> Float64[FloatArray, "n k k"]:
         """Return the cosines of some tokens' embeddings, shape (n, k, k): the mean over starts."""
@@ -165,10 +169,11 @@ class Wanted:
 
     def embedding(self, courses: Iterable[Iterable[Followed]], learned: str) -> PredictedEmbedding:
         """Return the embedding where the accuracy on a data set is first reached, one row for each course."""
-        starts = []
+        starts, squares = [], []
         for course in courses:
             points: list[_Point] = []
-            for step, W_emb, scores in course:
+            for step, W_emb, scores, error in course:
+                squares.append(error**2)
                 if learned not in scores:
                     remedy = f"choose from {', '.join(scores)}"
                     raise InputError("data_set", learned, "no such data set", remedy)
@@ -179,7 +184,7 @@ class Wanted:
         steps, accuracy, W_emb = (
             np.array([[point[part] for point in start] for start in starts], np.float64) for part in range(3)
         )
-        return PredictedEmbedding(steps, accuracy, W_emb, learned)
+        return PredictedEmbedding(steps, accuracy, W_emb, learned, float(np.mean(squares) ** 0.5))
 
     def _reached(self, points: Sequence[_Point], value: float) -> _Point:
         """Return the first point at a value, interpolated between two; NaN where there is none."""

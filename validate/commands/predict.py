@@ -153,16 +153,18 @@ def _flow(member: sim.MemberConfig, options: Options) -> dict[str, Any]:
     from validate.prediction import COSINE_HEADER, with_nulls
 
     way = {"route": options.route, "max_gradients": options.max_gradients}
-    matrices, apart, seconds = flow_cosines(member, LEVELS, **way)
+    matrices, apart, error, seconds = flow_cosines(member, LEVELS, **way)
     if not options.as_json:
         which = "an Emb-MLP" if options.model == "emb-mlp" else "a Transformer"
         title = f"cosines of {which}, {setting(member)}: {seconds:.0f} s of one processor"
         print_table(title, COSINE_HEADER, flow_rows(member, matrices))
         tell(apart_sentence(apart))
+        if error > 0:
+            tell(f"Gradients are of samples: their standard error is {error:.2g} of their norm.")
     cosines = {str(level): with_nulls(m) for level, m in zip(LEVELS, matrices, strict=True)}
     far = {str(level): finite(x) for level, x in zip(LEVELS, apart, strict=True)}
     anchors = list(member.build_task().anchors)
-    return {"anchors": anchors, "cosines": cosines, "apart": far, "seconds": seconds}
+    return {"anchors": anchors, "cosines": cosines, "apart": far, "gradient_error": error, "seconds": seconds}
 
 
 def _learning(member: sim.MemberConfig, options: Options) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def snapshot_at(run: Observations, level: float) -> int | None:
 
 def flow_cosines(
     config: MemberConfig, accuracies: Sequence[float], **options: Any
-) -> tuple[list[FloatArray], list[float], float]:
-    """Return predicted cosines of all anchors, how far two starts are apart, and the seconds they took.
+) -> tuple[list[FloatArray], list[float], float, float]:
+    """Return predicted cosines of all anchors, how far two starts are apart, ``gradient_error``, and seconds.
 
     Nothing of a run is used: cosines and distances are those at increasing training accuracies, NaN where one
     is not reached within twice the run's epochs. Options are those of ``predicted_embedding`` for an Emb-MLP;
@@ -100,7 +100,8 @@ def flow_cosines(
         limit = options.get("max_gradients", MOST_GRADIENTS)
         found = course_embedding(config, accuracies, STARTS, limit)
     anchors = list(config.build_task().anchors)
-    return [*found.cosines(anchors)], found.apart(anchors).tolist(), time.process_time() - began
+    cosines, apart = [*found.cosines(anchors)], found.apart(anchors).tolist()
+    return cosines, apart, found.gradient_error, time.process_time() - began
 
 
 def apart_sentence(apart: Sequence[float]) -> str:
@@ -182,7 +183,7 @@ def aligned(setting: Setting) -> list[Level]:
     runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} followed"
     known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
     wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
-    matrices, _, seconds = flow_cosines(setting.config, wanted)
+    matrices, *_, seconds = flow_cosines(setting.config, wanted)
     found = []
     for level, own in known.items():
         observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])

@@ -177,4 +177,5 @@ def follow(member: MemberConfig, steps: Iterable[int], max_gradients: int) -> It
     )
     for now in course.follow(gradients.pack(gradients.initial), steps):
         embedding = gradients.unpack(now.mean)[member.model.embedding][0].numpy()
-        yield Followed(now.step, embedding, mean_scores([gradients.scores(seen) for seen in now.seen]))
+        seen = mean_scores([gradients.scores(weights) for weights in now.seen])
+        yield Followed(now.step, embedding, seen, gradients.standard_error(now.mean))

@@ -54,7 +54,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
 
     def known(_, accuracies):
         asked[:] = accuracies
-        return [made(i, n) for i in range(len(asked))], [0.1] * len(asked), 7.0
+        return [made(i, n) for i in range(len(asked))], [0.1] * len(asked), 0.0, 7.0
 
     monkeypatch.setattr(flow, "flow_cosines", known)
     rows = [row for level in aligned(setting) for row in level.rows]
