@@ -11,8 +11,10 @@ import pytest
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.compare.answer import CONDITIONS_HEADER, answers
+from validate.compare.ranking import Ranked
 from validate.figures import Points
 from validate.judge.measures.prediction import correlation, pair_kinds, worst_correlation
+from validate.judge.stats import Estimate, over_seeds
 from validate.observe.groups import Setting, group_runs, missing_command
 from validate.predict.predictors import uniform_cosines
 from validate.report.figures import picture
@@ -177,6 +179,22 @@ def test_the_command_for_what_is_missing_stands_there(small, large):
         assert answer.command == command
         # Nothing is ranked without runs from small weights.
         assert ("best predictor" in str(answer)) == (answer.small is not None)
+
+
+@pytest.mark.parametrize(
+    ("best", "told"),
+    [
+        ({}, "best predictor: P^s - u, Pearson 0.87"),
+        ({"P^s - mean P": False}, "P^s - mean P, Pearson 0.95; the verdict is on P^s - u, Pearson 0.87"),
+        ({"−|i − j|": True}, "a rival that knows no labels: this speaks against P^s - u, Pearson 0.87"),
+    ],
+)
+def test_the_verdict_line_says_what_a_better_predictor_means(best, told, small, large, monkeypatch):
+    none = over_seeds([])
+    ranked = [Ranked(name, rival, Estimate(0.95, None, None, 3), none, none) for name, rival in best.items()]
+    ranked.append(Ranked("P^s - u", False, Estimate(0.87, None, None, 3), none, none))
+    monkeypatch.setattr("validate.compare.answer.ranking", lambda setting: ranked)
+    assert only([large, small]).verdict_line().endswith(told)
 
 
 @pytest.mark.parametrize("inside", [".", "..", "gamma0.3_seed0", "gamma0.3_seed0/.."])

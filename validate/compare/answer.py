@@ -156,12 +156,20 @@ class Answer(Result):
         return [s for s in (self.small, self.control) if s is not None]
 
     def verdict_line(self) -> str:
-        """Return the verdict with its reason, and the predictor with the highest correlation."""
+        """Return the verdict with its reason, and the predictor with the highest correlation.
+
+        One that is not judged is named as such, beside the one that is.
+        """
         text = f"{self.verdict}{'' if self.small is None else ' early in training'}: {self.why}"
         best = next((r for r in self.ranking if r.pearson.n), None)
         if best is None:
             return text
-        return f"{text}; best predictor: {best.predictor}, Pearson {best.pearson.brief}"
+        text += f"; best predictor: {best.predictor}, Pearson {best.pearson.brief}"
+        if best.predictor == PREDICTION:
+            return text
+        what = ", a rival that knows no labels: this speaks against" if best.rival else "; the verdict is on"
+        judged = next(r.pearson.brief for r in self.ranking if r.predictor == PREDICTION)
+        return f"{text}{what} {PREDICTION}, Pearson {judged}"
 
     def missing_label(self) -> str:
         """Return the words that introduce the command."""
