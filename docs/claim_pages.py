@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,8 +67,8 @@ def write() -> None:
 
 LEGEND = (
     "Each cell has the state of one condition, its mean over seeds with the interval (95 %; at the printed "
-    "settings that of the look), and the number n of seeds. "
-    "Rows without a threshold decide nothing. [How a verdict is reached](../claims.md).\n\n"
+    "settings that of the look), and the number n of seeds. Rows without a threshold decide nothing. Words "
+    "in “ ” are the paper's. [How a verdict is reached](../claims.md).\n\n"
 )
 
 
@@ -136,11 +137,10 @@ def section(claim: Finding) -> str:
     head = ["measure", "holds if", *(BY_LABEL[label].name for label in labels)]
     shown = table([head, *rows]) if labels else "No runs that could decide it are kept.\n"
     name = f"{claim.name[0].upper()}{claim.name[1:]}"
-    said = f"*The paper:* {claim.paper}\n\n" * bool(claim.paper)
-    return (
-        f"## {claim.number}. {name}\n\n{claim.statement} ({claim.section})\n\n{said}"
-        f"**Verdict:** {summary(claim)}.\n\n{shown}{reasons(claim)}"
-    )
+    quoted = ", ".join(re.findall("“.*?”", claim.paper))
+    source = f"{claim.section}: {quoted}" if quoted else claim.section
+    verdict = f"**Verdict:** {summary(claim)}.\n\n{shown}{reasons(claim)}"
+    return f"## {claim.number}. {name}\n\n{claim.statement} ({source})\n\n{verdict}"
 
 
 def name_of(outcome: Outcome) -> str:

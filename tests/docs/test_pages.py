@@ -166,7 +166,7 @@ def test_numbers_stand_in_their_settings_columns():
         1, "small is large", "Small is large.",
         [Endpoint("gap | at γ = 0.8", gap, SMALL, holds=above(0.5), reason="half")],
         [Endpoint("beside", beside, SMALL, settings=(MLP,))],
-        section="3", settings=(GROUP, POST, MLP),
+        paper="to be small “is to be large”", section="3", settings=(GROUP, POST, MLP),
     )  # fmt: skip
     text = CLAIM_PAGES.section(judge_claim(claim, seeds))
     rows = [line.removesuffix(" |").split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -175,6 +175,7 @@ def test_numbers_stand_in_their_settings_columns():
     assert head[2:] == ["group's code", "Emb-MLP"]
     assert first[:2] == ["| gap \\| at γ = 0.8", "> 0.5"]
     assert "> 0.5: half." in text
+    assert "\nSmall is large. (3: “is to be large”)\n\n**Verdict:**" in text
     assert first[2] == "**holds** 0.71 [0.69,\N{NO-BREAK SPACE}0.73], n\N{NO-BREAK SPACE}3"
     assert first[3].startswith("**fails** 0.32")
     assert second[1:3] == ["", "–"]

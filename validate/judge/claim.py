@@ -240,9 +240,9 @@ class Claim(Shown):
     name, statement : str
         In a few words, and in one sentence.
     paper : str
-        The paper's words that it judges, and where they stand.
+        The paper's words that it judges, quoted.
     section : str
-        Where the paper says so.
+        Where in the paper they stand, or what it is about.
     settings : sequence of Setup
         Where it is judged, the likeliest first.
     endpoints : sequence of Endpoint

@@ -15,7 +15,7 @@ from functools import cache
 
 from theory import InputError
 from theory.edge.checked import checked
-from validate.judge.claim import Claim, Runs, Sample, Setup
+from validate.judge.claim import Claim, Runs, Sample
 from validate.judge.claims.own_task import DEMO
 from validate.judge.claims.text import corpora
 from validate.judge.condition import Find, Measured, MissingRunsError, Needs, conditions_of
@@ -187,7 +187,7 @@ def judge_language(settings: Sequence[Setting]) -> list[Finding]:
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])
     small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
-    claims = corpora(first, second, small, large, (Setup(""),))
+    claims = corpora(first, second, small, large)
     find = among(settings)
     judged = [judge_claim(replace(claim, shown=(), runs=Runs("corpus")), find) for claim in claims]
     return [f for f in judged if not any(o.missing for o in f.conditions)]

@@ -25,8 +25,7 @@ TIMES = {"at the end": last_epoch, "early": early_epoch}
 CLAIMS = (
     Claim(
         5, "reasoning anchors are ordered",
-        paper="of reasoning anchors' cosines: “the further distance, the smaller similarity” (§3.2, §3.3, "
-              "Fig. 4A, 5A)",
+        paper="of reasoning anchors' cosines: “the further distance, the smaller similarity”",
         statement="With small weights the cosine of two reasoning anchors falls with their distance, "
                   "early and late.",
         section="3.2, 3.3, Fig. 4A, 5A", settings=EVERYWHERE, learned=True,
@@ -45,7 +44,7 @@ CLAIMS = (
     ),
     Claim(
         26, "memory anchors align",
-        paper="memory anchors show “high similarity and alignment” (§3.2, §3.3, Fig. 4A, 5A)",
+        paper="memory anchors show “high similarity and alignment”",
         statement="With small weights memory anchors share one direction, early and late.",
         section="3.2, 3.3, Fig. 4A, 5A", settings=EVERYWHERE, learned=True,
         endpoints=[
@@ -70,8 +69,7 @@ CLAIMS = (
     ),
     Claim(
         8, "the embedding follows the numbers",
-        paper="principal components of the embedding show “a strong inherent numerical order” (§3.3, Fig. "
-              "5B)",
+        paper="principal components of the embedding show “a strong inherent numerical order”",
         statement="With small weights the principal components of keys and reasoning anchors follow "
                   "numerical order.",
         section="3.3, Fig. 5B", settings=TRANSFORMERS, learned=True,
@@ -121,11 +119,10 @@ CLAIMS = (
     ),
     Claim(
         27, "eq. 14 draws the plane of keys and anchors",
-        paper="the projections of eq. 14 “exhibit a strong alignment with the experimental observations” "
-              "(§3.3, Fig. 5D)",
+        paper="the projections of eq. 14 “exhibit a strong alignment with the experimental observations”",
         statement="The principal components of eq. 14 are those of the embedding, for keys and for "
                   "reasoning anchors.",
-        section="eq. 14, Fig. 5D", settings=FULL_SIZE, learned=True,
+        section="3.3, eq. 14, Fig. 5D", settings=FULL_SIZE, learned=True,
         endpoints=[
             *(Endpoint(f"Pearson of distances in the PCA plane, eq. 14 against the embedding, {name}, "
                        "early", partial(plane_correlation, group=name), at=SMALL,
@@ -145,7 +142,7 @@ CLAIMS = (
     ),
     Claim(
         29, "low rank, not condensed",
-        paper="embeddings become linearly dependent, yet “they are not identical” (§4)",
+        paper="embeddings become linearly dependent, yet “they are not identical”",
         statement="With small weights embeddings depend on each other linearly without becoming alike.",
         section="4, condensation", settings=EVERYWHERE, learned=True,
         endpoints=[

@@ -134,7 +134,7 @@ CLAIMS = (
     ),
     Claim(
         30, "noise defeats the Emb-MLP",
-        paper="with noise the Emb-MLP “fails to perform effectively” (§3.3)",
+        paper="with noise the Emb-MLP “fails to perform effectively”",
         statement="The Emb-MLP, which sums what it reads, does not learn sequences with noise.",
         section="3.3", settings=(MLP,), runs=Runs("emb-mlp-noise"),
         endpoints=[

@@ -51,8 +51,7 @@ SAME_BIAS_SHOWN = [
 CLAIMS = (
     Claim(
         1, "table and sums fall together",
-        paper="at γ = 0.3 the losses of table and training sums “decrease at nearly identical rates” "
-              "(§3.1, Fig. 3A)",
+        paper="at γ = 0.3 the losses of table and training sums “decrease at nearly identical rates”",
         statement="With γ = 0.3 the losses of the table and of the training sums fall at nearly "
                   "identical rates.",
         section="3.1, Fig. 3A", settings=NORMED,
@@ -71,8 +70,8 @@ CLAIMS = (
     ),
     Claim(
         2, "small weights reason first",
-        paper="at γ = 0.8 the losses of training and held-out sums “decrease significantly faster” than "
-              "the table's (§3.1, Fig. 3A)",
+        paper="at γ = 0.8 the losses of training and held-out sums “decrease significantly faster” than the "
+              "table's",
         statement="With γ = 0.8 the losses of training and held-out sums fall much earlier than the table's.",
         section="3.1, Fig. 3A", settings=NORMED,
         endpoints=[
@@ -90,7 +89,7 @@ CLAIMS = (
     ),
     Claim(
         3, "the bias grows with γ",
-        paper="as the initial weights become smaller, “a progressively stronger reasoning bias” (§3.1)",
+        paper="as the initial weights become smaller, “a progressively stronger reasoning bias”",
         statement="The smaller the initial weights, the stronger the preference for reasoning, as a "
                   "mean over the run.",
         section="3.1", settings=EVERYWHERE,
@@ -107,8 +106,7 @@ CLAIMS = (
     ),
     Claim(
         4, "the same in the Emb-MLP",
-        paper="in the Emb-MLP “a noticeable reasoning bias can still be observed” with small initial "
-              "weights (§3.2, Fig. 3B)",
+        paper="in the Emb-MLP “a noticeable reasoning bias can still be observed” with small initial weights",
         statement="The Emb-MLP learns the sums first with γ = 0.8, and sums and table together with γ = "
                   "0.3.",
         section="3.2, Fig. 3B", settings=(MLP,),
@@ -116,10 +114,10 @@ CLAIMS = (
     ),
     Claim(
         17, "the bias without layer norm",
-        paper="layer norm and the last projection “do not impact our results” (§3.3, App. F, Fig. 16)",
+        paper="layer norm and the last projection “do not impact our results”",
         statement="Without layer norm small weights still favour reasoning, and large ones do not.",
-        section="App. F, Fig. 16", settings=(NO_NORM, QUARTER), runs={QUARTER: Runs("group-no-norm-small")},
-        endpoints=SAME_BIAS, shown=SAME_BIAS_SHOWN,
+        section="3.3, App. F, Fig. 16", settings=(NO_NORM, QUARTER),
+        runs={QUARTER: Runs("group-no-norm-small")}, endpoints=SAME_BIAS, shown=SAME_BIAS_SHOWN,
     ),
     Claim(
         18, "the bias at every learning rate",
@@ -149,10 +147,10 @@ CLAIMS = (
     ),
     Claim(
         25, "generalisation at equal fit",
-        paper="smaller scales “favor reasoning tasks”, larger ones memorisation (abstract; §3.1, Fig. 3A)",
+        paper="smaller scales “favor reasoning tasks”, larger ones memorisation",
         statement="The smaller the initial weights, the more held-out sums are right at the same "
                   "training accuracy.",
-        section="3.1, free of speed", settings=EVERYWHERE,
+        section="abstract, 3.1, Fig. 3A, free of speed", settings=EVERYWHERE,
         endpoints=[
             Endpoint("held-out accuracy at training accuracy 0.5, γ = 0.8 minus 0.3", matched_test_accuracy,
                      at=SMALL, minus=Other("the accuracy itself, γ = 0.3", at=LARGE),
@@ -168,7 +166,7 @@ CLAIMS = (
     ),
     Claim(
         40, "the held-out loss stays",
-        paper="at γ = 0.3 the loss of the held-out sums “remains effectively unchanged” (§3.1, Fig. 3A)",
+        paper="at γ = 0.3 the loss of the held-out sums “remains effectively unchanged”",
         statement="With γ = 0.3 the loss of the held-out sums remains effectively unchanged.",
         section="3.1, Fig. 3A", settings=NORMED,
         endpoints=[

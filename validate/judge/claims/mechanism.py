@@ -40,8 +40,7 @@ from validate.observe.times import first_epoch, last_epoch
 CLAIMS = (
     Claim(
         10, "the first attention averages",
-        paper="with small weights the first attention “approaches the behavior of an average operator” "
-              "(§3.3, Lemma 1, Fig. 6A-B)",
+        paper="with small weights the first attention “approaches the behavior of an average operator”",
         statement="With small weights the first attention is nearly the average over the positions so far.",
         section="3.3, Lemma 1, Fig. 6A-B", settings=TRANSFORMERS, learned=True,
         endpoints=[
@@ -73,8 +72,7 @@ CLAIMS = (
     Claim(
         11, "the value matrix marks reasoning anchors",
         paper="the largest singular value of W_V is “significantly larger than the remaining” ones; its "
-              "vector is “aligned closely” with reasoning anchors and “nearly orthogonal” to memory "
-              "anchors (§3.3, Thm. 2, Fig. 6C-D)",
+              "vector is “aligned closely” with reasoning anchors and “nearly orthogonal” to memory anchors",
         statement="One singular value of W_V stands out; its vector lies along the reasoning anchors "
                   "and is orthogonal to the memory anchors.",
         section="3.3, Thm. 2, Fig. 6C-D", settings=TRANSFORMERS, learned=True,
@@ -159,8 +157,7 @@ CLAIMS = (
     ),
     Claim(
         15, "outputs keep to the labels' range",
-        paper="even early in training the outputs “do not exceed the range of the label distributions” "
-              "(§3.5, Fig. 8 right)",
+        paper="even early in training the outputs “do not exceed the range of the label distributions”",
         statement="Early in training a memory group's outputs stay within the range of its labels.",
         section="3.5, Fig. 8 right", settings=(MLP, PRE),
         runs={MLP: Runs("fig8-ranges", "emb-mlp"), PRE: Runs("fig8-ranges", "transformer")},
@@ -177,8 +174,7 @@ CLAIMS = (
     ),
     Claim(
         16, "windows before tables",
-        paper="the table whose labels depend on the anchor is learned “significantly faster” (§3.5, Fig. 8 "
-              "left)",
+        paper="the table whose labels depend on the anchor is learned “significantly faster”",
         statement="A memory task is learned faster if the distribution of its labels depends on key and "
                   "anchors.",
         section="3.5, Fig. 8 left", settings=(MLP, PRE),

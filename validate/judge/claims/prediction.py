@@ -30,11 +30,11 @@ CLAIMS = (
     Claim(
         6, "label distributions predict the embedding",
         paper="the labels' distributions “play a critical role in establishing the embedding structure” "
-              "early in training (§3.2, Prop. 1-3, Fig. 4B, C)",
+              "early in training",
         statement="Early in training the anchors' cosines have the structure of those of their label "
                   "distributions, P^s − u, and not of the same distributions exchanged among the "
                   "reasoning anchors.",
-        section="3.2, Prop. 1-3", settings=EVERYWHERE, learned=True,
+        section="3.2, Prop. 1-3, Fig. 4B-C", settings=EVERYWHERE, learned=True,
         endpoints=[
             *(Endpoint(f"Pearson of predicted (P^s − u) and observed cosine, {name}, minus that with P^s "
                        "exchanged among the reasoning anchors, early", partial(exchanged_excess, pairs=pairs),
@@ -74,11 +74,10 @@ CLAIMS = (
     ),
     Claim(
         9, "a normal shape predicts each anchor's row",
-        paper="the cosines of eq. 14 and of the embedding “exhibit a strong alignment” (§3.3, Thm. 1, Fig. "
-              "5C)",
+        paper="the cosines of eq. 14 and of the embedding “exhibit a strong alignment”",
         statement="Eq. 14 gives the cosines of every reasoning anchor with the others, except for those "
                   "far apart.",
-        section="Thm. 1, Fig. 5C, 9", settings=FULL_SIZE, learned=True,
+        section="3.3, Thm. 1, Fig. 5C, 9", settings=FULL_SIZE, learned=True,
         endpoints=[
             *(Endpoint(f"RMS error over the nearer half of distances, eq. 14 as printed, {name}",
                        partial(near_error, when=when), at=SMALL, holds=at_most(0.1, margin=0.02),

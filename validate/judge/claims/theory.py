@@ -27,11 +27,10 @@ TASK = Task.paper()
 CLAIMS = (
     Claim(
         7, "Proposition 1 is exact for small weights",
-        paper="an embedding is “dominated by the distribution” of its labels as γ grows (§3.2, Prop. 1, "
-              "eq. 5)",
+        paper="an embedding is “dominated by the distribution” of its labels as γ grows",
         statement="The gradient of an embedding approaches r_s (P^s − u) W2ᵀW1ᵀ as the weights become "
                   "small.",
-        section="Prop. 1, eq. 5", settings=(COMPUTED,),
+        section="3.2, Prop. 1, eq. 5", settings=(COMPUTED,),
         endpoints=[
             Endpoint("power of the weights' scale with which the relative error of eq. 5 falls",
                      error_order, holds=within(0.1, of=3), unit="power {}",
@@ -112,10 +111,10 @@ CLAIMS = (
     Claim(
         28, "Propositions 2 and 3 as printed",
         paper="the gradient flow of the one-layer Transformer's embedding “under small initialization "
-              "scales” (§3.3, Prop. 2 and 3, eq. 10, 11)",
+              "scales”",
         statement="The gradient of an embedding in the one-layer Transformer approaches the printed "
                   "form, and a similar result holds for keys.",
-        section="Prop. 2, 3, eq. 10, 11", settings=(COMPUTED,),
+        section="3.3, Prop. 2, 3, eq. 10, 11", settings=(COMPUTED,),
         endpoints=[
             *(Endpoint("power of the embedding's scale with which the relative error of the printed "
                        f"form falls, {name}", partial(error_power, form="printed", kind=name),
