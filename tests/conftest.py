@@ -29,7 +29,7 @@ LOADED = [
     "tests.sim.conftest",
     "tests.validate.pseudo_terminal",
     "validate.prediction",
-    "validate.commands.corpus.text",
+    "validate.commands.corpus",
 ]
 """What forked processes have loaded: torch, SciPy, matplotlib and the commands that run in terminals."""
 Errors = dict[str, dict[str, float]]

@@ -28,7 +28,7 @@ HELD_BY = {
         "language models observed, judged and drawn": ["validate/*/language.py", "validate/*/*/language.py"],
         "audit of any module's scales": ["validate/scales/*.py"],
         "Recorder for anybody's loop": ["validate/corpus/record.py"],
-        "pivots of sweeps": ["validate/sweeps/pivot.py"],
+        "pivots of sweeps": ["validate/pivot.py"],
         "the optimiser's flow beside P^s": ["validate/compare/flow.py", "validate/predict/course.py"],
         "learning times and guesses of them": ["validate/judge/measures/learning_times.py"],
         "series and files of checkpoints": ["validate/corpus/series.py", "validate/corpus/checkpoint.py"],

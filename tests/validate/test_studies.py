@@ -173,9 +173,9 @@ def test_what_is_kept_is_what_the_study_asks_for(trained, tmp_path):
     found = kept("tiny", "attn-1e-2", folder=tmp_path)
     assert [o.config for o in found] == [m.config for m in studies.members_of(study)[2:]]
     assert set(found[0].arrays) == {"gram", "norms", "singular/W_E"}
-    states = keeping.states_of(study, studies.members_of(study, tmp_path / "none"), tmp_path)
+    states = keeping.states_of(study, tmp_path / "none", tmp_path)
     assert [(s.state, s.kept) for s in states] == [("missing", True)] * 4
-    assert all(s.seconds is not None for s in states)
+    assert all(s.wall_seconds is not None for s in states)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained, tmp_pat
         with pytest.raises(InputError, match=r"holds .*0.3_seed0.safetensors, of a run .*--drop"):
             keeping.keep(study, tmp_path / "no-runs", folder)
     assert every_file(folder) == before
-    assert not any(s.kept for s in keeping.states_of(other, studies.members_of(other, tmp_path), folder))
+    assert not any(s.kept for s in keeping.states_of(other, tmp_path, folder))
     (folder / "tiny" / "precious.safetensors").write_text("years of work")
     assert keeping.keep(smaller, tmp_path / "no-runs", folder, drop=True) == []
     names = sorted(f.name for f in (folder / "tiny").iterdir())
@@ -232,10 +232,9 @@ def test_what_was_kept_of_other_runs_is_dropped_only_when_asked(trained, tmp_pat
 
 def test_the_time_left_is_that_of_the_mean_run(file, monkeypatch):
     study = studies.load_study(file)
-    taken = zip(studies.members_of(study), (10.0, 30.0, None, None), strict=True)
     states = [
-        keeping.MemberState(member, "missing" if seconds is None else "complete", False, seconds, "")
-        for member, seconds in taken
+        state._replace(state="missing" if seconds is None else "complete", wall_seconds=seconds)
+        for state, seconds in zip(keeping.states_of(study), (10.0, 30.0, None, None), strict=True)
     ]
     monkeypatch.setattr("validate.studies.keeping.states_of", lambda *_: states)
     for count, seconds in ((1, 40), (2, 20)):

@@ -102,11 +102,10 @@ _STATES = ("complete", "unfinished", "diverged", "missing")
 def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dict[str, Any]:
     """Return a study's runs, its counts, and the time for its missing runs at the others' mean."""
     from validate.studies.keeping import states_of
-    from validate.studies.study import members_of
 
-    states = states_of(study, members_of(study, root), folder)
+    states = states_of(study, root, folder)
     left = sum(s.state in ("missing", "unfinished") for s in states)
-    known = [s.seconds for s in states if s.seconds is not None]
+    known = [s.wall_seconds for s in states if s.wall_seconds is not None]
     mean = sum(known) / len(known) if known else None
     seconds = 0.0 if not left else None if mean is None else -(-left // count) * mean
     return {
@@ -116,5 +115,5 @@ def _summary(study: validate.Study, root: Path, folder: Path, count: int) -> dic
         **{state: sum(s.state == state for s in states) for state in _STATES},
         "total": len(states),
         "seconds_left": seconds,
-        "runs": [s.to_json() for s in states],
+        "runs": [s._asdict() for s in states],
     }

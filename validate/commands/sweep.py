@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from sim.config.run import Kernels
 from theory import InputError
 from theory.edge.errors import unknown_name
 from theory.edge.reading import is_folder
-from validate import sweeps
 from validate.commands.options import CommandOptions, EngineOptions, Positional
 from validate.terminal.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from validate.pivot import Measure
 
 ACTIONS = {"show": __name__}
 MAP = "map.png"
@@ -51,11 +53,12 @@ def run(options: Options) -> int:
     from sim.data.text import require
     from sim.runs.outputs import OutputFolder
     from sim.training.cost import cost_of_runs
+    from validate import sweeps
     from validate.terminal.progress import cost_text
 
     execution = options.execution()
     sweep, tables = sweeps.load_sweep(options.file), ["table.csv", *["table.parquet"] * options.parquet]
-    axes = [axis for axis, values in sweep.values.items() if axis != "seed" and len(values) > 1]
+    axes = [axis for axis, values in sweep.axes.items() if axis != "seed" and len(values) > 1]
     folder = OutputFolder(options.out)
     if options.parquet:
         require("pyarrow.parquet", "table")  # Else its absence would be noticed only after the training.
@@ -74,10 +77,10 @@ def run(options: Options) -> int:
             {"run": name, "path": str(plan.paths[name]), "state": state} | sweep.settings[name]
             for name, state in plan.states.items()
         ]
-        print_json({"name": sweep.name, "axes": sweep.axes, "runs": runs} | left)
+        print_json({"name": sweep.name, "axes": list(sweep.axes), "runs": runs} | left)
         return 0
     rows = []
-    for axis, values in sweep.values.items():
+    for axis, values in sweep.axes.items():
         texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values[:8]]
         rows.append([axis, str(len(values)), ", ".join(texts) + ", ..." * (len(values) > 8)])
     print_table(sweep.name, ["axis", "values", "which"], rows)
@@ -140,6 +143,7 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     from sim.runs.run import Run, find_runs, is_complete
+    from validate.pivot import pivot_of
 
     paths = find_runs(options.runs)
     # A path that is not a folder is refused: a mistyped name is not an unfinished run.
@@ -152,7 +156,7 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
         say(f"left out: {len(paths) - len(complete)} of {len(paths)} runs, which are not complete")
     runs = [(run.config, run.metrics) for run in complete]
     measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
-    shown = sweeps.pivot_of(runs, measure, options.x, options.y)
+    shown = pivot_of(runs, measure, options.x, options.y)
     if options.out is not None:
         from sim.runs.outputs import OutputFile
         from validate.figures.style import new_axes, rendered
@@ -173,12 +177,14 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
     return 0
 
 
-def _measure(options: Show, data_sets: Sequence[str]) -> sweeps.Measure:
+def _measure(options: Show, data_sets: Sequence[str]) -> Measure:
+    from validate.pivot import MEASURES, statistic
+
     if options.measure is None:
         data_set = options.data_set or ("rsn_test" if "rsn_test" in data_sets else data_sets[0])
-        return sweeps.statistic(options.statistic, data_set, options.minus, options.epoch)
+        return statistic(options.statistic, data_set, options.minus, options.epoch)
     for name in options.model_fields_set & {"statistic", "data_set", "minus", "epoch"}:
         raise InputError(name, getattr(options, name), "chooses a statistic", "leave out this or --measure")
-    if options.measure not in sweeps.MEASURES:
-        raise unknown_name("measure", options.measure, sweeps.MEASURES)
-    return sweeps.MEASURES[options.measure]
+    if options.measure not in MEASURES:
+        raise unknown_name("measure", options.measure, MEASURES)
+    return MEASURES[options.measure]

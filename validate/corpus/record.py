@@ -27,7 +27,7 @@ from theory.edge.checked import Between, Size, checked
 from theory.edge.reading import as_path, is_file
 from validate.corpus.association import associate_rows
 from validate.corpus.embedding import counts_and_controls, token_sets
-from validate.observe import effective_rank
+from validate.observe.observables import effective_rank
 from validate.scales.escapes import rate_of
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
@@ -28,48 +28,38 @@ from validate.terminal.progress import track, train_with_progress
 State = Literal["complete", "diverged", "unfinished", "missing"]
 
 
-@dataclass(frozen=True)
-class MemberState:
+class MemberState(NamedTuple):
     """The progress of one run of a study.
 
     A ``state`` of "diverged" is final too; ``kept`` says whether observations with exactly this configuration
-    are kept. ``seconds`` is its share of the wall time of the runs trained together, if it or its kept
+    are kept. ``wall_seconds`` is its share of the wall time of the runs trained together, if it or its kept
     observations record it; ``made_by`` is the commit that trained it, and whether its tree had changes.
     """
 
-    member: StudyMember
+    variant: str | None
+    init_rate: float
+    seed: int
+    path: str
     state: State
     kept: bool
-    seconds: float | None
+    wall_seconds: float | None
     made_by: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "variant": self.member.variant,
-            "init_rate": self.member.config.init_rate,
-            "seed": self.member.config.seed,
-            "path": str(self.member.path),
-            "state": self.state,
-            "kept": self.kept,
-            "wall_seconds": self.seconds,
-            "made_by": self.made_by,
-        }
 
-
-def states_of(study: Study, members: Sequence[StudyMember], folder: Path = KEPT) -> list[MemberState]:
+def states_of(study: Study, root: Path = RUNS, folder: Path = KEPT) -> list[MemberState]:
     """Return where each of a study's runs stands; errors are those of ``run_state``."""
     states = []
-    for member in members:
-        state = run_state(member.path, member.config)
-        made = RunFolder(member.path).read_provenance() if state == "complete" else None
-        file, is_kept = kept_file(study.name, member.variant, member.config, folder), False
+    for variant, config, path in members_of(study, root):
+        state = run_state(path, config)
+        made = RunFolder(path).read_provenance() if state == "complete" else None
+        file, is_kept = kept_file(study.name, variant, config, folder), False
         if file.exists():
             observed = read_kept(file)
-            is_kept = observed.config == member.config
+            is_kept = observed.config == config
             made = observed.provenance if made is None and is_kept else made
         seconds = share_of_seconds(made) if made and made["status"] == "complete" else None
-        states.append(MemberState(member, state, is_kept, seconds, commit_text(made) if made else ""))
+        made_by, named = commit_text(made) if made else "", (variant, config.init_rate, config.seed)
+        states.append(MemberState(*named, str(path), state, is_kept, seconds, made_by))
     return states
 
 

@@ -14,7 +14,7 @@ from sim.data.text import PRONTOQA
 from tests.toy_text import ANIMALS, toy_documents
 from theory import InputError, corpus_counts, corpus_geometry
 from validate import CorpusPrediction
-from validate.commands.corpus.text import TextOptions
+from validate.commands.corpus import TextOptions
 from validate.corpus.prediction import TOO_RARE
 
 

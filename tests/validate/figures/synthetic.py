@@ -13,8 +13,9 @@ from theory import cosine_matrix, label_table, marginal_distribution
 from theory.task.task import task_from_dict, task_to_dict
 from validate.figures import Sheet
 from validate.figures.paper import draw_figure
-from validate.observe import Observations, draw_probe, observe_parameters
+from validate.observe import Observations
 from validate.observe.language import PREDICTORS
+from validate.observe.parameters import draw_probe, observe_parameters
 
 TASK = TINY | {"length": 5, "reasoning_anchors": "11..16"}
 RANGES = {

@@ -10,8 +10,9 @@ import numpy as np
 from sim.config.run import make_member_config
 from theory import Lookup, Mapping, Task, eq14_embedding
 from theory.task.task import task_to_dict
-from validate.observe import Observations, tokens_of
+from validate.observe import Observations
 from validate.observe.observables import embedding_geometry
+from validate.observe.observations import tokens_of
 from validate.predict.predictors import training_labels
 
 SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -21,9 +21,9 @@ from validate.judge.claim import kind_of
 from validate.judge.measures import attention, geometry, learning, prediction
 from validate.judge.measures.geometry import MATRICES
 from validate.judge.settings import RISE
-from validate.observe import tokens_of
 from validate.observe.bounds import ends
 from validate.observe.observables import FARTHEST, LEMMA1_EPSILONS
+from validate.observe.observations import tokens_of
 from validate.observe.times import first_epoch, last_epoch
 from validate.predict.predictors import from_eq14, from_uniform
 

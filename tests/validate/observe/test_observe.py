@@ -13,8 +13,9 @@ from sim.models.layers import causal_mask, look_up_sum
 from tests.sim.test_forward import plain_forward
 from tests.validate.observe.conftest import TASK, TRANSFORMER
 from theory import InputError, cosine_matrix
-from validate.observe import draw_probe, kept, observe, observe_parameters
+from validate.observe import kept, observe
 from validate.observe.observations import TIMELESS
+from validate.observe.parameters import draw_probe, observe_parameters
 
 EMBEDDING = {"gram", "norms", "pca", "pca_variance", "pca_anchors", "pca_anchors_variance"}
 DATA = {"token_label_matrix_anchors", "token_ratio"}

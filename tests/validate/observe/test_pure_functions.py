@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from tests.sim.conftest import SMALL_TASK
 from theory import Mapping, Window
 from theory.task.task import task_from_dict
-from validate.observe import draw_probe, effective_rank
-from validate.observe.observables import embedding_geometry, held_out_deviations, value_direction
-from validate.observe.parameters import draw_held_out
+from validate.observe.observables import (
+    effective_rank,
+    embedding_geometry,
+    held_out_deviations,
+    value_direction,
+)
+from validate.observe.parameters import draw_held_out, draw_probe
 
 RNG = np.random.default_rng(5)
 TASK = task_from_dict(SMALL_TASK | {"length": 5})

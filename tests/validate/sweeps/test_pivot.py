@@ -14,8 +14,8 @@ from sim.runs.table import axes_of, long_records, settings_of
 from tests.validate.sweeps.toy import toy_text, write_toy
 from theory import InputError
 from validate.observe.bounds import Bound
-from validate.sweeps import MEASURES, Measure, load_sweep, pivot_of, statistic
-from validate.sweeps.pivot import Cell
+from validate.pivot import MEASURES, Cell, Measure, pivot_of, statistic
+from validate.sweeps import load_sweep
 
 PARTS = ("mem", "rsn_train", "rsn_test")
 

@@ -23,7 +23,7 @@ from theory.edge.reading import PathLike, as_path
 from validate.studies.keeping import State, run_state
 from validate.studies.study import load_study
 from validate.terminal.output import say
-from validate.terminal.progress import training_progress
+from validate.terminal.progress import show_progress
 
 _DIGITS = 12
 
@@ -36,21 +36,17 @@ class Sweep:
     members: Mapping[str, MemberConfig]
 
     @cached_property
-    def axes(self) -> list[str]:
-        """The settings in which the runs differ, after γ and the seed, by their names in the table."""
-        return axes_of(self.members.values())
-
-    @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """The value of each axis in each run, by the run's name."""
+        """γ, the seed and every setting in which runs differ, named as in the table, by the run's name."""
+        axes = axes_of(self.members.values())
         flat = {name: settings_of(member) for name, member in self.members.items()}
-        return {name: {axis: each.get(axis) for axis in self.axes} for name, each in flat.items()}
+        return {name: {axis: run.get(axis) for axis in axes} for name, run in flat.items()}
 
     @property
-    def values(self) -> dict[str, list[Any]]:
-        """The values of each axis, in the order of the runs."""
-        rows = self.settings.values()
-        return {axis: list(dict.fromkeys(row[axis] for row in rows)) for axis in self.axes}
+    def axes(self) -> dict[str, list[Any]]:
+        """The values of each of these settings, in the order of the runs."""
+        runs = list(self.settings.values())
+        return {axis: list(dict.fromkeys(run[axis] for run in runs)) for axis in runs[0]}
 
 
 @dataclass(frozen=True)
@@ -71,15 +67,15 @@ class Plan:
     states: dict[str, State]
 
     @property
-    def left(self) -> list[str]:
-        """The runs that are missing or not finished."""
-        return [name for name, state in self.states.items() if state in ("missing", "unfinished")]
+    def left(self) -> list[tuple[MemberConfig, Path]]:
+        """The runs that are missing or not finished, each with its folder."""
+        names = [name for name, state in self.states.items() if state in ("missing", "unfinished")]
+        return [(self.sweep.members[name], self.paths[name]) for name in names]
 
     @cached_property
     def remaining(self) -> list[Remaining]:
-        """The runs that are left, with the epochs that each still needs."""
-        left = [(self.sweep.members[name], self.paths[name]) for name in self.left]
-        return [(member, epochs_left(member, path)) for member, path in left]
+        """The same runs, with the epochs that each still needs."""
+        return [(member, epochs_left(member, path)) for member, path in self.left]
 
     @cached_property
     def n_steps(self) -> int:
@@ -139,9 +135,8 @@ def run_sweep(sweep: Sweep, out: PathLike, execution: Execution | None = None) -
     if not plan.left:
         return plan
     say(f"{plan.summary}; engine: {how.engine}, workers: {how.workers}")
-    members, paths = [sweep.members[n] for n in plan.left], [plan.paths[n] for n in plan.left]
-    with training_progress(sum(epochs for _, epochs in plan.remaining)) as report:
-        train_members(members, paths, how, report=report)
+    with show_progress():
+        train_members([member for member, _ in plan.left], [path for _, path in plan.left], how)
     return plan_of(sweep, out)
 
 
@@ -149,7 +144,7 @@ def records_of(plan: Plan) -> list[dict[str, Any]]:
     """Return the long table of a sweep's complete runs, in the order of the sweep's file."""
     complete = [name for name, state in plan.states.items() if state == "complete"]
     runs = [(name, Run.open(plan.paths[name])) for name in complete]
-    return long_records([(name, run.config, run.metrics) for name, run in runs], plan.sweep.axes)
+    return long_records([(name, run.config, run.metrics) for name, run in runs], list(plan.sweep.axes))
 
 
 def write_sweep_tables(plan: Plan, out: PathLike, names: Sequence[str]) -> None:
