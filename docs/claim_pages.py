@@ -99,7 +99,7 @@ def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
     for own in by_statement(claims).values():
         for claim in own if joint_verdict(own) == "partly" else []:
             found += [
-                [str(claim.number), o.measure, o.found(brief=True), o.asked, o.corrected]
+                [str(claim.number), o.measure, o.mean_text(brief=True), o.asked, o.corrected]
                 for o in claim.endpoints()
                 if o.corrected != "holds"
             ]
@@ -167,7 +167,7 @@ def cell(outcome: Outcome | None) -> str:
     if outcome is None or outcome.missing:
         return "–"
     state = f"**{outcome.corrected}** " * (outcome.role == "endpoint")
-    estimate, _, interval = outcome.found(brief=True).partition(" [")
+    estimate, _, interval = outcome.mean_text(brief=True).partition(" [")
     kept_together = f"{estimate} [{interval}".replace(", ", ",\N{NO-BREAK SPACE}") if interval else estimate
     return f"{state}{kept_together}, n\N{NO-BREAK SPACE}{outcome.estimate.n}"
 

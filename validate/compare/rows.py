@@ -19,7 +19,7 @@ from theory.edge.checked import check_tokens, checked
 from theory.edge.display import html_table, spread
 from validate.compare.answer import Answer, answers
 from validate.judge.measures.agreement import MEASURES, measures
-from validate.judge.stats import Estimate, Record, each_over_seeds
+from validate.judge.stats import Estimate, Record, columns_over_seeds
 from validate.observe import Observations, Source, find_observations
 from validate.observe.groups import Setting, as_settings
 from validate.observe.times import early_epoch
@@ -166,7 +166,7 @@ def _rows_at(setting: Setting, epochs: Sequence[int]) -> list[Row]:
         for name, matrices in _predicted(setting.runs, epochs, tokens).items():
             overall, per_row = map(measures, _pairs_and_rows(matrices), observed)
             for key, within in MEASURES.items():
-                estimates = each_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
+                estimates = columns_over_seeds(np.column_stack([overall[key], per_row[key]]), within)
                 rows += [
                     Row(setting.label, max(epochs), group, anchor, name, key, estimate)
                     for anchor, estimate in zip((None, *tokens), estimates, strict=True)

@@ -122,15 +122,15 @@ class Condition:
         of = kind_of(measure)
         if of in ("", "draw"):
             return Side(what, measure, draws=self.endpoint.draws)
-        own = self._runs(runs)
-        study = own.study or self.setup.study
+        named = self._runs(runs)
+        study = named.study or self.setup.study
         if not study:
             problem = "needs runs, but neither a study nor a setting is given"
             raise InputError("endpoint", what, problem, 'add settings=(MLP,) or runs=Runs("emb-mlp")')
         rates = at if isinstance(at, tuple) else (at,)
-        every = ALL_VARIANTS in own.variants
+        every = ALL_VARIANTS in named.variants
         least = 3 if of == "seed" and not rates and not every else 1
-        needs = Needs(study, rates, () if every else own.variants, least)
+        needs = Needs(study, rates, () if every else named.variants, least)
         learned = self.claim.learned if self.endpoint.learned is None else self.endpoint.learned
         return Side(what, measure, needs, of == "run" and learned)
 
@@ -190,7 +190,7 @@ def _key(value: Any) -> Any:
     """Return a measure with its arguments, or an argument, so that equal ones are equal."""
     if isinstance(value, partial):
         named = sorted(value.keywords.items())
-        return _key(value.func), *map(_key, value.args), *((name, _key(own)) for name, own in named)
+        return _key(value.func), *map(_key, value.args), *((name, _key(argument)) for name, argument in named)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -229,8 +229,8 @@ class Measured:
         least = self.condition.endpoint.counted_from
         known = [ends(value) for value in self.values if isinstance(value, Bound) or math.isfinite(value)]
         lows, highs = (
-            tuple(end if least is None else float(end >= least) for end in own)
-            for own in (zip(*known, strict=True) if known else ((), ()))
+            tuple(end if least is None else float(end >= least) for end in column)
+            for column in (zip(*known, strict=True) if known else ((), ()))
         )
         return lows, highs
 
@@ -239,7 +239,7 @@ class Measured:
         """The low or the high ends, whichever mean is nearer to the threshold, one per defined value."""
         holds = self.condition.threshold
         edge = math.nan if holds is None else holds.value
-        return min(self.ends, key=lambda own: (math.isinf(sum(own)), abs(sum(own) - edge * len(own))))
+        return min(self.ends, key=lambda x: (math.isinf(sum(x)), abs(sum(x) - edge * len(x))))
 
     def variance(self, numbers: Sequence[float]) -> float:
         """Return the variance of numbers by themselves, at least that of rounding to the measure's steps."""
@@ -258,10 +258,10 @@ class Measured:
     def means(self, prior: Prior) -> list[Mean | Proportion]:
         """Return the means of the low and of the high ends."""
         if self.condition.endpoint.counted_from is not None:
-            return [Proportion(round(sum(own)), len(own)) for own in self.ends]
+            return [Proportion(round(sum(numbers)), len(numbers)) for numbers in self.ends]
         if len(self.ends[0]) >= ENOUGH:
             prior = NO_PRIOR
-        return [Mean.of(own, self.variance(own), prior) for own in self.ends]
+        return [Mean.of(numbers, self.variance(numbers), prior) for numbers in self.ends]
 
 
 def measure(condition: Condition, find: Find, absent: Absent) -> Measured:
@@ -280,6 +280,6 @@ def measure(condition: Condition, find: Find, absent: Absent) -> Measured:
     for run in (run for sample in samples for runs in sample.values() for run in runs):
         for name, source in run.provenance.get("sources", {}).items():
             sources[name] = source if sources.get(name, source) == source else "user"
-    values = tuple(tuple(own[seed] for seed in by_seed) for own in sides)
+    values = tuple(tuple(of_side[seed] for seed in by_seed) for of_side in sides)
     told = "; ".join(filter(None, map(absent, condition.needs)))
     return Measured(condition, tuple(by_seed.values()), values, absent=told, sources=sources)

@@ -40,7 +40,7 @@ class Evidence:
 
         For a study that another one continues, the planned looks decide which seeds are taken: see ``_look``.
         """
-        found: dict[tuple[str, float], Sequence[Observations]] = {}
+        sample: dict[tuple[str, float], Sequence[Observations]] = {}
         for variant in needs.variants or self.variants_of(needs.study):
             cells = self.cells(needs.study, variant)
             rates = needs.init_rates or self.rates_of(needs.study, variant)
@@ -49,12 +49,12 @@ class Evidence:
             for rate in rates:
                 if rate not in cells:
                     raise self.missing(needs.study, variant, f"no run at γ = {rate:g}", rate)
-                found[variant, rate] = cells[rate]
-        if not found:  # The folder holds none of the study's variants.
+                sample[variant, rate] = cells[rate]
+        if not sample:  # The folder holds none of the study's variants.
             raise self.missing(needs.study, "", "no runs")
-        return self._look(needs.study, found) if needs.study in MORE else found
+        return self._look(needs.study, sample) if needs.study in MORE else sample
 
-    def _look(self, study: str, found: Sample) -> Sample:
+    def _look(self, study: str, sample: Sample) -> Sample:
         """Return the runs of the seeds of the last planned look, cut to the planned length.
 
         A seed counts once it has reached that length at large and at small γ, so that no endpoint is judged
@@ -75,7 +75,7 @@ class Evidence:
             raise self.missing(study, "", what)
         return {
             cell: [run.until(length) for run in runs if run.config.seed in seeds]
-            for cell, runs in found.items()
+            for cell, runs in sample.items()
         }
 
     def cells(self, study: str, variant: str) -> dict[float, list[Observations]]:
@@ -87,25 +87,25 @@ class Evidence:
 
     def runs_of(self, study: str, variant: str) -> Sequence[Observations]:
         """Return the runs of a study's variant, and of the study that continues it."""
-        found = [run for name in _continued(study) for run in self._stored(name, variant)]
-        if not found:
+        runs = [run for name in _continued(study) for run in self._stored(name, variant)]
+        if not runs:
             given = self.folder is None and study not in self.places
             raise self.missing(study, variant, "no runs among those given" if given else "no runs")
-        return found
+        return runs
 
     def _stored(self, study: str, variant: str) -> Sequence[Observations]:
         root = self.places.get(study)
         if root is None and self.folder is None:
             return []
         try:
-            found = kept(study, variant or None, root=root, folder=self.folder or KEPT)
+            runs = kept(study, variant or None, root=root, folder=self.folder or KEPT)
         except NoRunsError:
             return []
         config = None if root is None else self._defined(study).configs.get(variant or None)
-        for run in found if root is not None else ():
+        for run in runs if root is not None else ():
             if config is None or differing_keys(keys_of(run.config), keys_of(config.members()[0])):
                 raise self.missing(study, variant, f"{run.label} has another configuration than the study")
-        return found
+        return runs
 
     def variants_of(self, study: str) -> tuple[str, ...]:
         """Return the variants that have run folders, or else those that the study defines."""
@@ -144,12 +144,12 @@ class Evidence:
 
     def _absent(self, study: str, needs: Needs, variants: Sequence[str]) -> dict[int, set[str]]:
         """Return the seeds of missing runs that a study defines, and why they are missing."""
-        found = defaultdict[int, set[str]](set)
+        reasons = defaultdict[int, set[str]](set)
         for variant in variants:
             config = self._defined(study).configs[variant or None]
             there: set[tuple[float, int]] = set()
             with suppress(MissingRunsError):
-                runs = [run for own in self.cells(needs.study, variant).values() for run in own]
+                runs = [run for of_rate in self.cells(needs.study, variant).values() for run in of_rate]
                 there = {(run.config.init_rate, run.config.seed) for run in runs}
             rates = needs.init_rates or config.init_rates
             for m in config.members():
@@ -159,8 +159,8 @@ class Evidence:
                 if study in self.places:
                     run = RunFolder(self.places[study] / study / variant / m.name)
                     why = str(run.read_provenance()["status"]) if run.has_provenance else "not trained"
-                found[m.seed].add(why)
-        return found
+                reasons[m.seed].add(why)
+        return reasons
 
     def missing(self, study: str, variant: str, what: str, rate: float | None = None) -> MissingRunsError:
         """Return the error that says what a study's variant lacks, and which command makes it."""
@@ -186,10 +186,10 @@ def _continued(study: str) -> tuple[str, ...]:
 
 def studies_in(folders: Sequence[Path]) -> dict[str, Path]:
     """Return the folder of each study that is in one of some folders, the first where several hold it."""
-    found: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     for folder in folders:
         names = [path.name for path in sorted(folder.glob("*")) if path.is_dir()]
         if not names:
             raise InputError("runs", str(folder), "no folder with studies", "name one that holds STUDY/NAME")
-        found = dict.fromkeys(names, folder) | found
-    return found
+        places = dict.fromkeys(names, folder) | places
+    return places

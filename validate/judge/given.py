@@ -43,7 +43,7 @@ class Match:
     @property
     def differences(self) -> tuple[str, ...]:
         """Where they differ from the study, as "setting = theirs (study: its own)"."""
-        return tuple(f"{key} = {own} (study: {other})" for key, (own, other) in self.differing.items())
+        return tuple(f"{key} = {theirs} (study: {other})" for key, (theirs, other) in self.differing.items())
 
     @property
     def is_of_another_task_or_model(self) -> bool:
@@ -94,7 +94,7 @@ class GivenRuns(Evidence):
 
     def matches_of(self, claims: Iterable[Claim]) -> list[Match]:
         """Return the runs that stand for the studies of some claims, each once."""
-        return [found for key in self._needed(claims) if (found := self.match(*key))]
+        return [match for key in self._needed(claims) if (match := self.match(*key))]
 
     def nearest_of(self, claims: Iterable[Claim]) -> Match | None:
         """Return the study of some claims, or its variant, that given runs come nearest to, however far."""
@@ -114,8 +114,8 @@ class GivenRuns(Evidence):
             return []
         wanted = keys_of(config.members()[0])
         return [
-            Match(study, variant, runs, {k: (own.get(k), wanted.get(k)) for k in differing_keys(own, wanted)})
-            for own, runs in self._families
+            Match(study, variant, runs, {k: (has.get(k), wanted.get(k)) for k in differing_keys(has, wanted)})
+            for has, runs in self._families
         ]
 
     def judge(self, claims: Iterable[Claim]) -> list[Finding]:
@@ -170,11 +170,11 @@ def judge_demo(settings: Sequence[Setting]) -> list[Finding]:
         If one of the two γ has no runs.
     """
     find = among(settings)
-    found = [judge_claim(replace(claim, runs=Runs("demo")), find) for claim in DEMO]
-    if missing := [o.missing for finding in found for o in finding.conditions if o.missing]:
+    findings = [judge_claim(replace(claim, runs=Runs("demo")), find) for claim in DEMO]
+    if missing := [o.missing for finding in findings for o in finding.conditions if o.missing]:
         rates = [setting.init_rate for setting in settings]
         raise InputError("settings", rates, missing[0], "give the demo's runs")
-    return found
+    return findings
 
 
 @checked

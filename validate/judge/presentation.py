@@ -47,11 +47,11 @@ def answer_rows(claims: Sequence[Finding]) -> list[list[str]]:
     The number is that of ``deciding``, with its unit; "+" stands for further claims.
     """
     rows = []
-    for statement, own in by_statement(claims).items():
-        first, primary = own[0], own[0].primary
-        number = UNDEFINED if primary.missing else "; but ".join(o.told for o in deciding(own))
-        told = f"{first.number}{'+' * (len(own) > 1)}"
-        rows.append([told, statement, number, first.setting, joint_verdict(own), _where(own)])
+    for statement, findings in by_statement(claims).items():
+        first, primary = findings[0], findings[0].primary
+        number = UNDEFINED if primary.missing else "; but ".join(o.with_unit for o in deciding(findings))
+        told = f"{first.number}{'+' * (len(findings) > 1)}"
+        rows.append([told, statement, number, first.setting, joint_verdict(findings), _where(findings)])
     return rows
 
 
@@ -66,27 +66,27 @@ def answer_lines(claims: Sequence[Finding]) -> list[str]:
 def by_statement(claims: Sequence[Finding]) -> dict[str, list[Finding]]:
     """Return the claims that stand for each of the twelve statements; none without any."""
     numbered = {claim.number: claim for claim in claims}
-    found = {row.statement: [numbered[n] for n in row.claims if n in numbered] for row in ROWS}
-    return {statement: own for statement, own in found.items() if own}
+    by_row = {row.statement: [numbered[n] for n in row.claims if n in numbered] for row in ROWS}
+    return {statement: findings for statement, findings in by_row.items() if findings}
 
 
-def deciding(own: Sequence[Finding]) -> list[Outcome]:
+def deciding(findings: Sequence[Finding]) -> list[Outcome]:
     """Return the endpoint that decides a row: the primary one if it holds, or the first that fails.
 
     Where it holds partly these are two: the first that holds, and the first that fails or, without any, that
     is not shown to hold.
     """
-    outcomes = [o for claim in own for o in claim.endpoints()]
+    outcomes = [o for claim in findings for o in claim.endpoints()]
     lacking = sorted((o for o in outcomes if o.corrected != "holds"), key=lambda o: o.corrected != "fails")
     held = [o for o in outcomes if o.corrected == "holds"]
-    if joint_verdict(own) == "partly":
+    if joint_verdict(findings) == "partly":
         return held[:1] + lacking[:1]
     return lacking[:1] or outcomes[:1]
 
 
-def joint_verdict(own: Sequence[Finding]) -> str:
+def joint_verdict(findings: Sequence[Finding]) -> str:
     """Return the verdict of several claims together."""
-    verdicts: set[str] = {claim.verdict for claim in own}
+    verdicts: set[str] = {claim.verdict for claim in findings}
     if len(verdicts) == 1:
         return verdicts.pop()
     if verdicts & {"holds", "partly"}:
@@ -94,15 +94,15 @@ def joint_verdict(own: Sequence[Finding]) -> str:
     return "fails" if "fails" in verdicts else "undecided"
 
 
-def _where(own: Sequence[Finding]) -> str:
+def _where(findings: Sequence[Finding]) -> str:
     """Return in how many of the main settings with enough seeds for a look some claims hold: "3/6 ~2".
 
     The number after the tilde counts the further settings where they hold partly.
     """
-    tested = [s for s in MAIN if any(s in c.judged for c in own)]
-    found = [{c.verdicts.get(s, "holds") for c in own} for s in tested]
-    held = sum(verdicts == {"holds"} for verdicts in found)
-    partly = sum(bool(verdicts & {"holds", "partly"}) for verdicts in found) - held
+    tested = [s for s in MAIN if any(s in c.judged for c in findings)]
+    verdicts_at = [{c.verdicts.get(s, "holds") for c in findings} for s in tested]
+    held = sum(verdicts == {"holds"} for verdicts in verdicts_at)
+    partly = sum(bool(verdicts & {"holds", "partly"}) for verdicts in verdicts_at) - held
     return f"{held}/{len(tested)}" + f" ~{partly}" * bool(partly)
 
 
@@ -113,13 +113,13 @@ def paragraph(claims: Sequence[Finding]) -> str:
     counts = ", ".join(f"{joint[v]} {words}" for v, words in VERDICTS.items() if joint[v])
     told = [f"Of the paper's statements {counts}."]
     told += [words for words, asked in SENTENCES if asked.items() <= verdicts.items()]
-    primaries = [own[0].primary for own in by_statement(claims).values()]
+    primaries = [findings[0].primary for findings in by_statement(claims).values()]
     measured_at, places = [o for o in primaries if not o.missing], []
     used = {o.setting for o in measured_at}
     for setup in (BY_LABEL[label] for label in MAIN if label in used):
-        own = [o for o in measured_at if o.setting == setup.label and setup.study]
-        seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(o.values) for o in own))
-        levels = dict.fromkeys(confidence(o.level, ", intervals of {}") for o in own)
+        outcomes = [o for o in measured_at if o.setting == setup.label and setup.study]
+        seeds = dict.fromkeys(f", {n} seed{'s' * (n > 1)}" for n in (len(o.values) for o in outcomes))
+        levels = dict.fromkeys(confidence(o.level, ", intervals of {}") for o in outcomes)
         places.append(f"{setup.label} ({setup.name}{''.join([*seeds, *levels])})")
     likeliest = SETTINGS[0]
     if places:
@@ -152,9 +152,9 @@ def closing_lines(claims: Sequence[Finding]) -> list[str]:
     apart = (c for c in claims if c.appendix)
     lines = [f"appendix: {c.number}. {c.statement} ({c.section}): {c.verdict}" for c in apart]
     for label, setup in BY_LABEL.items():
-        found = Counter[str](c.verdicts[label] for c in claims if label in c.verdicts)
-        if found.keys() - {"not tested"}:
-            lines.append(f"{setup.name}: " + ", ".join(f"{found[v]} {v}" for v in VERDICTS if found[v]))
+        counts = Counter[str](c.verdicts[label] for c in claims if label in c.verdicts)
+        if counts.keys() - {"not tested"}:
+            lines.append(f"{setup.name}: " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]))
     q = [value < LEVEL for claim in claims for value in claim.q_values.values()]
     decided = "primary endpoints decided at 5 %, false discoveries controlled (Benjamini–Hochberg)"
     return [*lines, f"{decided}: {sum(q)} of {len(q)}"]
@@ -174,6 +174,6 @@ def states_text(claim: Finding) -> str:
 def explanations(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the meanings of the words that occur in a table of claims or conditions."""
     text = "\n".join(cell for row in rows for cell in row)
-    found = [f"{s.label}: {s.name}; {s.meaning}." for s in SETTINGS if s.label in header]
-    found += [f"{word}: {meaning}" for word, meaning in _MEANINGS.items() if word in text]
-    return [*found, _INTERVAL] if "mean [95 %]" in header else found
+    lines = [f"{s.label}: {s.name}; {s.meaning}." for s in SETTINGS if s.label in header]
+    lines += [f"{word}: {meaning}" for word, meaning in _MEANINGS.items() if word in text]
+    return [*lines, _INTERVAL] if "mean [95 %]" in header else lines

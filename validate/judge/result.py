@@ -121,7 +121,7 @@ class Outcome(Shown, Result):
             return ""
         return str(Threshold(self.relation, self.threshold, self.margin))
 
-    def found(self, brief: bool = False) -> str:
+    def mean_text(self, brief: bool = False) -> str:
         """Return the mean with its interval, or how many seeds meet the threshold if there is none.
 
         The interval is the one that agrees with ``corrected``.
@@ -138,33 +138,33 @@ class Outcome(Shown, Result):
         return sign + (estimate.brief if brief else str(estimate)) + known
 
     @property
-    def told(self) -> str:
+    def with_unit(self) -> str:
         """The number with its unit, in two decimals."""
-        return self.unit.format(self.found(brief=True))
+        return self.unit.format(self.mean_text(brief=True))
 
     def cells(self, header: Sequence[str], brief: bool = False) -> list[str]:
         """Return its cells in a table, by the names of the columns."""
         n, p = len(self.values), self.adjusted_p
-        told = {
+        by_column = {
             "state": ": ".join(filter(None, (self.corrected, self.reading))),
             "role": self.role,
             "setting": self.setting,
             "γ": self.init_rates,
             "measure": self.measure,
             "threshold": self.asked,
-            "mean [95 %]": self.missing or self.found(brief),
+            "mean [95 %]": self.missing or self.mean_text(brief),
             "n": str(self.estimate.n),
             "seeds": str(n) if self.met is None else f"{self.met}/{n}",
             "adjusted p": "" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}",
             "runs": self.runs,
             "why": "; ".join(filter(None, (self.reason, self.absent))),
         }
-        return [told[name] for name in header]
+        return [by_column[name] for name in header]
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
-        found = f"not tested ({self.missing})" if self.missing else f"{self.found()}, {self.corrected}"
+        result = f"not tested ({self.missing})" if self.missing else f"{self.mean_text()}, {self.corrected}"
         title = f"{self.measure} {self.asked}".rstrip()
-        return f"{title}: {found}", OUTCOME_HEADER, [self.cells(OUTCOME_HEADER)]
+        return f"{title}: {result}", OUTCOME_HEADER, [self.cells(OUTCOME_HEADER)]
 
 
 class Finding(Shown, Result):

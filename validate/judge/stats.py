@@ -91,11 +91,11 @@ def over_seeds(
         If the values are not numbers.
     """
     low, high = np.asarray(within, np.float64).tolist()
-    (found,) = each_over_seeds(np.asarray(values, np.float64)[:, None], (low, high))
-    return Estimate(found.mean, None, None, found.n) if found.low == found.mean == found.high else found
+    (e,) = columns_over_seeds(np.asarray(values, np.float64)[:, None], (low, high))
+    return Estimate(e.mean, None, None, e.n) if e.low == e.mean == e.high else e
 
 
-def each_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> list[Estimate]:
+def columns_over_seeds(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> list[Estimate]:
     """Return the estimate of each column, shape (n_seeds, n); equal values have an interval without width."""
     estimates = []
     for column in np.asarray(values, np.float64).T:
@@ -115,20 +115,20 @@ def spread(values: Sequence[float] | FloatArray, step: float = 0.0) -> float:
 
     Equal values of a measure with steps may differ by less than a step: the least is step²/12, of rounding.
     """
-    found = np.asarray(values, np.float64)
-    if len(found) < 2 or not np.isfinite(found).all():
+    numbers = np.asarray(values, np.float64)
+    if len(numbers) < 2 or not np.isfinite(numbers).all():
         return math.nan
     # Bessel's variance; ``ndarray.var`` takes five times as long for a few numbers.
-    deviations = found - found.mean()
-    rounding = 8 * np.finfo(np.float64).eps * float(np.abs(found).max())
-    equal = float(np.ptp(found)) <= rounding  # Their mean may be off by rounding.
-    variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(found) - 1)
+    deviations = numbers - numbers.mean()
+    rounding = 8 * np.finfo(np.float64).eps * float(np.abs(numbers).max())
+    equal = float(np.ptp(numbers)) <= rounding  # Their mean may be off by rounding.
+    variance = 0.0 if equal else float((deviations * deviations).sum()) / (len(numbers) - 1)
     return max(variance, step**2 / 12)
 
 
 def band(values: npt.ArrayLike, within: tuple[float, float] = ANY) -> FloatArray:
     """Return mean, low and high of each column, shape (3, n); low and high are NaN for a single seed."""
-    rows = [(e.mean, e.low, e.high) for e in each_over_seeds(values, within)]
+    rows = [(e.mean, e.low, e.high) for e in columns_over_seeds(values, within)]
     return np.array(rows, np.float64).reshape(-1, 3).T  # None becomes NaN.
 
 

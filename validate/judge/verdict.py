@@ -46,12 +46,12 @@ def decide(m: Measured, means: Sequence[Mean | Proportion]) -> Decision:
     if not m.defined:
         return Decision("undefined")
     low, high = means
-    found = _decide(m, low, asked), _decide(m, high, asked)
+    decisions = _decide(m, low, asked), _decide(m, high, asked)
     around = low.value < asked.value < high.value and asked.relation == "within"
-    if found[0].state != found[1].state or (around and found[0].state == "fails"):
+    if decisions[0].state != decisions[1].state or (around and decisions[0].state == "fails"):
         return Decision("censored")
-    weaker = max(found, key=lambda each: math.inf if math.isnan(each.p_value) else each.p_value)
-    return weaker if found[0].reading == found[1].reading else weaker._replace(reading="")
+    weaker = max(decisions, key=lambda d: math.inf if math.isnan(d.p_value) else d.p_value)
+    return weaker if decisions[0].reading == decisions[1].reading else weaker._replace(reading="")
 
 
 def _decide(m: Measured, mean: Mean | Proportion, asked: Threshold) -> Decision:
@@ -110,7 +110,7 @@ def outcome_of(m: Measured, prior: Prior = NO_PRIOR) -> Outcome:
     """Return a condition's outcome, without the correction for other endpoints."""
     c, asked = m.condition, m.condition.threshold
     means = m.means(prior) if m.ends[0] else []
-    found = decide(m, means)
+    decision = decide(m, means)
     pairs = zip(c.sides, m.sides, strict=False)
     return Outcome(
         measure=c.endpoint.what,
@@ -124,17 +124,17 @@ def outcome_of(m: Measured, prior: Prior = NO_PRIOR) -> Outcome:
         init_rates=c.contrast,
         runs=c.runs,
         studies=tuple(dict.fromkeys(needs.study for needs in c.needs)),
-        state=found.state,
-        corrected=found.state,
-        reading=found.reading,
+        state=decision.state,
+        corrected=decision.state,
+        reading=decision.reading,
         estimate=estimate(m, means, m.level),
         side=side(m.values, c.scale),
         met=None if asked is None else sum(all(map(asked.met, ends(value))) for value in m.values),
         level=m.level,
-        p_value=None if math.isnan(found.p_value) else found.p_value,
+        p_value=None if math.isnan(decision.p_value) else decision.p_value,
         values=m.values,
         sides=tuple(
-            Part(measure=part.what, runs=str(part.needs or "computed"), values=own) for part, own in pairs
+            Part(measure=s.what, runs=str(s.needs or "computed"), values=values) for s, values in pairs
         ),
         missing=m.missing or None,
         absent=m.absent or None,
@@ -157,9 +157,9 @@ def judge_claims(claims: Iterable[Claim], find: Find, absent: Absent = lambda ne
     absent : callable, optional
         From such needs to the seeds that were not found, in words; empty if all were.
     """
-    found = [judge_claim(claim, find, absent) for claim in track(list(claims), "judging claims")]
-    each = zip(found, benjamini_hochberg(found), strict=True)
-    return [finding.model_copy(update={"q_values": q_values}) for finding, q_values in each]
+    findings = [judge_claim(claim, find, absent) for claim in track(list(claims), "judging claims")]
+    adjusted = benjamini_hochberg(findings)
+    return [f.model_copy(update={"q_values": q}) for f, q in zip(findings, adjusted, strict=True)]
 
 
 def judge_claim(claim: Claim, find: Find, absent: Absent = lambda needs: "") -> Finding:
@@ -193,7 +193,7 @@ def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
             prior = priors.get(measured[i].condition.kind, NO_PRIOR)
             outcomes[i] = corrected(outcomes[i], measured[i], prior, p, needed=not all_hold)
     endpoints = {s: [o for o in outcomes if (o.setting, o.role) == (s, "endpoint")] for s in settings}
-    verdicts = {s: verdict_of(own) for s, own in endpoints.items()}
+    verdicts = {s: verdict_of(of_setting) for s, of_setting in endpoints.items()}
     tested = tuple(s for s in settings if verdicts[s] != "not tested")
     judged = tuple(s for s in tested if any(o.level is not None for o in endpoints[s])) or tested
     setting = (*judged, *settings)[0]
@@ -212,14 +212,14 @@ def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
 
 def corrected(o: Outcome, m: Measured, prior: Prior, adjusted_p: float, *, needed: bool) -> Outcome:
     """Return an outcome with the p-value adjusted for the other endpoints, and the state that it leaves."""
-    found: dict[str, Any] = {"adjusted_p": adjusted_p}
+    changed: dict[str, Any] = {"adjusted_p": adjusted_p}
     # A single computed number has p = 0 and is sure without a look.
     sure = adjusted_p == 0 or (o.level is not None and adjusted_p < o.level)
     if needed and o.state in ("holds", "fails") and not sure:
-        found["corrected"] = "undecided"
+        changed["corrected"] = "undecided"
         if o.level and o.p_value:
-            found["adjusted"] = estimate(m, m.means(prior), o.level * o.p_value / adjusted_p)
-    return o.model_copy(update=found)
+            changed["adjusted"] = estimate(m, m.means(prior), o.level * o.p_value / adjusted_p)
+    return o.model_copy(update=changed)
 
 
 def verdict_of(endpoints: Sequence[Outcome]) -> Verdict:

@@ -125,7 +125,7 @@ def test_a_seed_of_which_nothing_is_known_leaves_no_mean_but_a_count():
     (outcome,) = judged(endpoint([1.0, 1.2, 0.9, Bound(-1.0, 1.0), Bound()], above(0.5))).conditions
     assert math.isnan(outcome.estimate.mean)
     assert outcome.estimate.n == 5
-    assert outcome.found() == "3 of 5 seeds > 0.5"
+    assert outcome.mean_text() == "3 of 5 seeds > 0.5"
     assert outcome.to_json()["estimate"]["mean"] is None
 
 
@@ -188,7 +188,7 @@ def test_what_the_correction_leaves_undecided_shows_the_interval_that_says_so():
     values = [0.505, 0.505, 1.495, 1.495]
     alone, beside = judged(endpoint(values)).primary, judged(endpoint(values), endpoint(WIDE)).primary
     assert (alone.corrected, alone.adjusted) == ("holds", None)
-    assert alone.found() == "1.000 [0.090, 1.910]"
+    assert alone.mean_text() == "1.000 [0.090, 1.910]"
     assert (beside.state, beside.corrected, beside.estimate) == ("holds", "undecided", alone.estimate)
     low, high = stats.t.interval(0.975, 3, 1.0, stats.sem(values))
     assert low < 0 < alone.p_value < 0.05 < beside.adjusted_p == pytest.approx(2 * alone.p_value)
@@ -319,7 +319,7 @@ def test_variances_of_one_measure_are_pooled_over_three_settings_with_fewer_than
 def test_a_row_shows_the_endpoints_that_decide_it_with_their_units(endpoints, numbers):
     """The primary one if all hold, the first that fails, or one that holds and the first that is lacking."""
     finding = judged(*(endpoint(values, unit=unit) for values, unit in endpoints))
-    told = [o.told for o in presentation.deciding([finding])]
+    told = [o.with_unit for o in presentation.deciding([finding])]
     assert len(told) == len(numbers)
     assert all(one.startswith(wanted) for one, wanted in zip(told, numbers, strict=True))
 
@@ -371,10 +371,10 @@ def test_the_interim_look_and_the_last_one_spend_five_per_cent_together():
 def test_an_interval_at_the_level_of_a_look_says_so():
     values = [1.0, 1.1, 0.9, 1.3]
     usual, look = (judged(endpoint([*values]), setting=label, number=25) for label in ("group", "printed"))
-    assert look.primary.found().endswith("] (98.4 %)")
+    assert look.primary.mean_text().endswith("] (98.4 %)")
     open_below = judged(endpoint([Bound(high=x) for x in values]), setting="printed").primary
-    assert open_below.found().endswith("] (98.4 %)")
+    assert open_below.mean_text().endswith("] (98.4 %)")
     equal = judged(endpoint([1.0] * 4), setting="printed").primary
-    assert equal.found() == "1.000"  # There is no interval.
-    assert usual.primary.found().endswith("]")
+    assert equal.mean_text() == "1.000"  # There is no interval.
+    assert usual.primary.mean_text().endswith("]")
     assert "4 seeds, intervals of 98.4 %)" in presentation.paragraph([look])

@@ -11,12 +11,12 @@ from theory import InputError
 from theory.edge.checked import checked
 from validate.judge.claim import Claim
 
-_OWN: list[Claim] = []
+_REGISTERED: list[Claim] = []
 
 
 def register_claim(claim: Claim) -> Claim:
     """Add a claim of your own to the ledger, from a file that a command imports with ``--import``."""
-    _OWN.append(claim)
+    _REGISTERED.append(claim)
     return claim
 
 
@@ -41,14 +41,14 @@ def ledger(numbers: Sequence[int] = ()) -> tuple[Claim, ...]:
     InputError
         If no claim has one of the numbers, or two claims have the same number.
     """
-    found: dict[int, Claim] = {}
-    for claim in (*(claim for claims in topics().values() for claim in claims), *_OWN):
-        if claim.number in found:
-            problem = f"already names {found[claim.number].name!r}"
+    by_number: dict[int, Claim] = {}
+    for claim in (*(claim for claims in topics().values() for claim in claims), *_REGISTERED):
+        if claim.number in by_number:
+            problem = f"already names {by_number[claim.number].name!r}"
             raise InputError("claim", claim.number, problem, "take another number")
-        found[claim.number] = claim
+        by_number[claim.number] = claim
     for number in numbers:
-        if number not in found:
-            known = ", ".join(map(str, sorted(found)))
+        if number not in by_number:
+            known = ", ".join(map(str, sorted(by_number)))
             raise InputError("claim", number, "no such claim", f"choose from {known}")
-    return tuple(found[number] for number in dict.fromkeys(numbers or sorted(found)))
+    return tuple(by_number[number] for number in dict.fromkeys(numbers or sorted(by_number)))

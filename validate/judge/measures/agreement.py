@@ -61,8 +61,8 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
 
 def agreement(predicted: FloatArray, observed: FloatArray, *names: str) -> list[Estimate]:
     """Return estimates over seeds of some of the ``MEASURES``; ``observed`` has shape (n_seeds, n_pairs)."""
-    each = measures(np.broadcast_to(predicted, observed.shape), observed)
-    return [over_seeds(each[name], MEASURES[name]) for name in names]
+    values = measures(np.broadcast_to(predicted, observed.shape), observed)
+    return [over_seeds(values[name], MEASURES[name]) for name in names]
 
 
 def correlation(a: FloatArray, b: FloatArray) -> FloatArray:

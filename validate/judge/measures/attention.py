@@ -82,11 +82,11 @@ def key_mass(run: Observations, when: When = early_epoch) -> Value:
 
 def rise(run: Observations, *, scramble: bool = False) -> float:
     """Return Spearman's correlation of logit and position up to the key, a mean over key positions."""
-    found = []
+    correlations = []
     for p, row in enumerate(run.at("last_logits", early_epoch(run))[2:], 2):
         places = scrambled(p + 1) if scramble else np.arange(p + 1)
-        found.append(spearman(places, row[: p + 1]))
-    return float(np.mean(found))
+        correlations.append(spearman(places, row[: p + 1]))
+    return float(np.mean(correlations))
 
 
 def positions_rise(run: Observations, when: When = early_epoch) -> float:

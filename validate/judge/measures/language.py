@@ -54,7 +54,7 @@ def entropy(run: Observations, corpus: str, known: str) -> float:
 def learned_epoch(run: Observations) -> int | None:
     """Return the first snapshot at which no corpus's loss is above its tokens' entropy, if there is one."""
     below = [curve(run, "loss", name)[1] <= entropy(run, name, "frequencies") for name in two_corpora(run)]
-    learned = {line["epoch"] for line, *each in zip(run.metrics, *below, strict=True) if all(each)}
+    learned = {line["epoch"] for line, *flags in zip(run.metrics, *below, strict=True) if all(flags)}
     return next((epoch for epoch in run.epochs if epoch in learned), None)
 
 
@@ -114,5 +114,5 @@ def correlation_gain(
     run: Observations, corpus: str | int, predictor: str = "tied", *, centred: bool = False
 ) -> float:
     """Return by how much the correlation exceeds that of the prediction from shuffled text."""
-    own = cosine_correlation(run, corpus, predictor, centred=centred)
-    return own - cosine_correlation(run, corpus, predictor, control=True, centred=centred)
+    correlation = cosine_correlation(run, corpus, predictor, centred=centred)
+    return correlation - cosine_correlation(run, corpus, predictor, control=True, centred=centred)

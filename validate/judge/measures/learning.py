@@ -105,10 +105,10 @@ def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -
         return math.nan
     high, low = np.where(finite, losses, losses.max(where=finite, initial=-math.inf))
     excess = float(high[0] - low[0]) if first else mean_over_run(run, high - low)
-    found = excess / chance_loss(run)
-    if math.isnan(found) or not any(overflowed):
-        return found
-    return Bound(low=found) if overflowed[0] else Bound(high=found)
+    gap = excess / chance_loss(run)
+    if math.isnan(gap) or not any(overflowed):
+        return gap
+    return Bound(low=gap) if overflowed[0] else Bound(high=gap)
 
 
 # --- the bias over a run, over γ and over learning rates ------------------------------------------------
@@ -154,8 +154,8 @@ def least_gain(seed: Seed, of: OfRun = learned_bias, absolute: bool = False, lea
 
 def learned_variants(seed: Seed) -> list[str]:
     """Return the variants whose run at γ = 0.8 fitted the reasoning training set, by peak learning rate."""
-    found = [v for (v, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
-    return sorted(found, key=lambda v: seed[v, SMALL].config.training.peak_learning_rate)
+    variants = [v for (v, rate), run in seed.items() if rate == SMALL and is_fitted(run, "rsn_train")]
+    return sorted(variants, key=lambda v: seed[v, SMALL].config.training.peak_learning_rate)
 
 
 def spike(run: Observations) -> Value:

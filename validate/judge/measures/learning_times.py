@@ -44,21 +44,21 @@ class Kept:
 @cache
 def load_predictions(file: Path = PREDICTIONS) -> list[Kept]:
     """Read the kept predictions; for each setting, the one with scatter comes before the mean course."""
-    found = []
+    predictions = []
     for entry in json.loads(file.read_text(encoding="utf-8")):
         accuracy, loss = (
             {name: np.array(rows) for name, rows in entry[kind].items()} for kind in ("accuracy", "loss")
         )
         curves = LearningCurves(np.array(entry["steps"]), accuracy, loss, entry["steps_per_epoch"])
         scatter = entry.get("scatter", False)
-        found.append(Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, scatter))
-    return sorted(found, key=lambda kept: not kept.scatter)
+        predictions.append(Kept(entry["optimizer"], entry["rate"], entry["init_rate"], curves, scatter))
+    return sorted(predictions, key=lambda kept: not kept.scatter)
 
 
 def prediction_for(config: MemberConfig, predictions: Sequence[Kept]) -> Kept | None:
     """Return the first prediction for a run's setting; None without one."""
-    own = (config.training.optimizer, config.training.learning_rate, config.init_rate)
-    return next((p for p in predictions if (p.optimizer, p.rate, p.init_rate) == own), None)
+    setting = (config.training.optimizer, config.training.learning_rate, config.init_rate)
+    return next((p for p in predictions if (p.optimizer, p.rate, p.init_rate) == setting), None)
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,15 @@ def times_of(run: Observations, predictions: Sequence[Kept]) -> list[Time]:
     if kept is None:
         return []
     training, end = run.config.training, run.metrics[-1]["step"]
-    found = []
+    times = []
     for part, name in PARTS.items():
         time, predicted = fitted_time(run, part), kept.curves.half_time(name)
         steps = math.inf if isinstance(time, Bound) else time / training.learning_rate
         predicted = predicted if predicted <= end else math.inf
         # A data set that is fitted before training counts as fitted at the first step.
         logs = (float(np.log2(max(value, 1.0))) for value in (steps, predicted, end))
-        found.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
-    return found
+        times.append(Time(part, training.optimizer, training.learning_rate, run.config.init_rate, *logs))
+    return times
 
 
 def one_sided(times: Sequence[Time]) -> float:
@@ -125,13 +125,13 @@ class Guess:
         terms = np.array([[self.terms(t).get(name, 0.0) for name in names] for t in seen])
         units = np.array([math.log2(t.rate) if self.in_rates else 0.0 for t in seen])
         observed, guesses = np.array([t.observed for t in seen]), []
-        for own, (unit, time) in enumerate(zip(units, seen, strict=True)):
+        for row, (unit, time) in enumerate(zip(units, seen, strict=True)):
             others = [i for i, t in enumerate(seen) if t.setting != time.setting]
             values = (observed + units)[others]
             # Least norm sets undetermined terms to 0, which is the mean once the mean is taken out.
             mean = float(values.mean()) if others else math.nan
-            fitted = np.linalg.lstsq(terms[others], values - mean, rcond=None)[0] if others else terms[own]
-            guesses.append(mean + float(terms[own] @ fitted) - unit)
+            fitted = np.linalg.lstsq(terms[others], values - mean, rcond=None)[0] if others else terms[row]
+            guesses.append(mean + float(terms[row] @ fitted) - unit)
         return r_squared(observed, guesses)
 
 
@@ -160,13 +160,13 @@ def times_score(seed: Seed, score: str) -> float:
 
 def times_by_other_seed(runs: Sequence[Sequence[Observations]]) -> list[float]:
     """Return jackknife values of the R² with which one seed's log times predict another's."""
-    times = [[time for run in own for time in times_of(run, load_predictions())] for own in runs]
-    seen = [{(t.setting, t.part): t.observed for t in own} for own in times]
-    found = np.full((len(runs), len(runs)), math.nan)
+    times = [[time for run in of_seed for time in times_of(run, load_predictions())] for of_seed in runs]
+    seen = [{(t.setting, t.part): t.observed for t in of_seed} for of_seed in times]
+    shares = np.full((len(runs), len(runs)), math.nan)
     for a, b in permutations(range(len(runs)), 2):
         both = [k for k in seen[a] if math.isfinite(seen[a][k]) and math.isfinite(seen[b].get(k, math.inf))]
-        found[a, b] = r_squared([seen[a][k] for k in both], [seen[b][k] for k in both])
-    return jackknife_of_pairs(found)
+        shares[a, b] = r_squared([seen[a][k] for k in both], [seen[b][k] for k in both])
+    return jackknife_of_pairs(shares)
 
 
 def matched_off(run: Observations, predictions: Sequence[Kept] | None = None) -> float:

@@ -60,8 +60,8 @@ def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> f
     """
     correlations = pearson(predicted, observed), pearson(rival, observed)
     # A prediction that falls where the observation rises explains nothing, though its mirror image would.
-    own, other = (float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in correlations)
-    return 1 - (1 - own) / (1 - other) if other < 1 and np.isfinite(correlations[0]) else math.nan
+    explained, by_rival = (float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in correlations)
+    return 1 - (1 - explained) / (1 - by_rival) if by_rival < 1 and np.isfinite(correlations[0]) else math.nan
 
 
 def _both(
@@ -132,8 +132,8 @@ def exchanged_excess(run: Observations, pairs: str, n: int = 200) -> float:
     among = pair_kinds(task)[pairs]
     i, j = (orders[:, of[among]] for of in np.triu_indices(len(tokens), 1))
     guesses = predicted[i, j]
-    own, *exchanged = along(guesses, np.broadcast_to(observed[among], guesses.shape))
-    return float(own - np.mean(exchanged))
+    plain, *exchanged = along(guesses, np.broadcast_to(observed[among], guesses.shape))
+    return float(plain - np.mean(exchanged))
 
 
 def worst_correlation(run: Observations, *, exchanged: bool = False) -> float:
@@ -143,11 +143,11 @@ def worst_correlation(run: Observations, *, exchanged: bool = False) -> float:
     """
     predicted, observed = _both(run, from_uniform, ALL, early_epoch)
     kinds = {name: chosen for name, chosen in pair_kinds(run.task).items() if name != PAIRS[0]}
-    found = (
+    correlations = (
         exchanged_excess(run, name) if exchanged else pearson(predicted[chosen], observed[chosen])
         for name, chosen in kinds.items()
     )
-    return min((value for value in found if math.isfinite(value)), default=math.nan)
+    return min((value for value in correlations if math.isfinite(value)), default=math.nan)
 
 
 # --- eq. 14 ---------------------------------------------------------------------------------------------
@@ -214,8 +214,8 @@ def intervened_skill(seed: Seed, variant: str, labels: str = "") -> float:
 
 def geometry_change(seed: Seed, variant: str) -> float:
     """Return the root mean square difference of a variant's and the plain run's cosines."""
-    plain, own = _both(*_matched(seed, variant, ""))
-    return float(np.sqrt(np.mean((own - plain) ** 2)))
+    plain, changed = _both(*_matched(seed, variant, ""))
+    return float(np.sqrt(np.mean((changed - plain) ** 2)))
 
 
 def changed_labels_better(seed: Seed, variant: str, changed: str) -> float:

@@ -30,12 +30,12 @@ TASK = theory.Task(
 @lru_cache(maxsize=1)
 def _population() -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Return every sequence with its label distribution, uniform on the keys for memory sequences."""
-    found = theory.enumerate_population(TASK)
+    population = theory.enumerate_population(TASK)
     tables = theory.draw_tables(TASK, np.random.default_rng(0))
-    targets = np.eye(TASK.vocab_size)[theory.labels_of(TASK, found, tables)]
+    targets = np.eye(TASK.vocab_size)[theory.labels_of(TASK, population, tables)]
     memory = [i for i, mapping in enumerate(TASK.mappings) if mapping.is_table]
-    targets[np.isin(found.mapping, memory)] = np.isin(range(TASK.vocab_size), TASK.keys) / len(TASK.keys)
-    return found.sequences, targets
+    targets[np.isin(population.mapping, memory)] = np.isin(range(TASK.vocab_size), TASK.keys) / len(TASK.keys)
+    return population.sequences, targets
 
 
 def _parameters(draw: int, scale: float) -> theory.OneLayerParameters:
@@ -64,8 +64,8 @@ def _drives(draw: int, scale: float) -> dict[str, FloatArray]:
 def form_error(draw: int, form: str, kind: str, scale: float = SCALES[0]) -> float:
     """Return the relative error of a form for the "reasoning" or "memory" anchors or the "keys"."""
     rows = {"reasoning": TASK.reasoning_anchors, "memory": TASK.memory_anchors, "keys": TASK.keys}[kind]
-    found = {name: drive[list(rows)] for name, drive in _drives(draw, scale).items()}
-    return float(np.linalg.norm(found[form] - found["exact"]) / np.linalg.norm(found["exact"]))
+    drives = {name: drive[list(rows)] for name, drive in _drives(draw, scale).items()}
+    return float(np.linalg.norm(drives[form] - drives["exact"]) / np.linalg.norm(drives["exact"]))
 
 
 def error_power(draw: int, form: str, kind: str) -> float:
@@ -82,8 +82,8 @@ TRAINED = Path(__file__).resolve().parents[2] / "kept" / "associations.json"
 @cache
 def trained() -> dict[str, Any]:
     """Return the kept data: sizes, rate, steps, and under "seeds" the cosines of each draw."""
-    found: dict[str, Any] = json.loads(TRAINED.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(TRAINED.read_text(encoding="utf-8"))
+    return record
 
 
 def smallest_cosine(
