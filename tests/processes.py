@@ -24,6 +24,19 @@ def command(*arguments: str, path: Path = ROOT) -> subprocess.Popen[str]:
     )
 
 
+def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run Python as a user does who has the project installed: behind the current folder in the search."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=with_no_signal_ignored,
+    )
+
+
 def end_of(process: subprocess.Popen[str], seconds: float = 60) -> tuple[str, str]:
     """Return what a process said by its end; if it takes too long, kill its group and fail."""
     try:

@@ -1,10 +1,7 @@
 """The project under one name, beside foreign packages too; signals while a command is loaded or runs."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import tomllib
 from importlib.metadata import version
@@ -14,21 +11,7 @@ import pytest
 
 import anchorflow
 from anchorflow._packages import load
-from tests.processes import ROOT, catches, command, end_of, is_empty, with_no_signal_ignored
-
-
-def python(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run Python as a user does who has the project installed: behind the current folder in the search."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=with_no_signal_ignored,
-    )
-
+from tests.processes import ROOT, catches, command, end_of, is_empty, python
 
 FOREIGN = {"theory": "theory.py", "sim": "sim/__init__.py", "validate": "validate/__init__.py"}
 

@@ -3,7 +3,6 @@
 import importlib
 import re
 import subprocess
-import sys
 import tomllib
 import zlib
 from pathlib import Path
@@ -12,16 +11,15 @@ from zipfile import ZipFile
 import pytest
 
 from tests.docs_script import load_script
+from tests.processes import ROOT, python
 from theory.derive import derivations
-
-ROOT = Path(__file__).resolve().parent.parent
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def output(command: list[str]) -> str:
-    """Return what a command prints, which has to end well."""
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+def output(code: str, cwd: Path = ROOT) -> str:
+    """Return what a program prints, which has to end well."""
+    done = python("-c", code, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -30,8 +28,8 @@ def tracked(*patterns: str) -> list[str]:
     """Return the files that match in git's list, and are there; skip the test outside a checkout."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
-    names = output(["git", "ls-files", "-z", "--", *patterns]).split("\0")[:-1]
-    return [name for name in names if (ROOT / name).exists()]
+    names = subprocess.check_output(["git", "ls-files", "-z", "--", *patterns], cwd=ROOT, text=True)
+    return [name for name in names.split("\0")[:-1] if (ROOT / name).exists()]
 
 
 def test_versions_agree() -> None:
@@ -49,7 +47,7 @@ for module in pkgutil.walk_packages(theory.__path__, 'theory.'):
     __import__(module.name)
 print(sorted({'torch', 'sim', 'validate'} & set(sys.modules)))
 """
-    assert output([sys.executable, "-c", code]) == "[]\n"
+    assert output(code) == "[]\n"
 
 
 @pytest.mark.parametrize("package", ["theory", "sim", "validate"])
@@ -75,7 +73,7 @@ assert main(['study', '--json']) != 2
 main(['claims', '20'])
 assert 'torch' not in sys.modules
 """
-    output([sys.executable, "-c", code])
+    output(code)
 
 
 def test_constraints_pin_every_dependency() -> None:
@@ -121,7 +119,7 @@ def test_the_tests_that_pages_name_exist() -> None:
 def test_theory_and_the_help_start_at_once() -> None:
     """In processor time, which other work does not change: 0.5 s and 0.7 s."""
     for most, code in ((0.5, "import theory"), (0.7, "from validate.cli import main; main(['--help'])")):
-        timed = output([sys.executable, "-c", f"{code}\nimport time\nprint(time.process_time())"])
+        timed = output(f"{code}\nimport time\nprint(time.process_time())")
         assert float(timed.split()[-1]) < most
 
 
@@ -167,7 +165,4 @@ sys.path.insert(0, 'packages.zip')
 import sim, theory
 print('packages.zip' in theory.__file__, theory.Task.paper(length=3).length, sim.EmbMLPConfig().d_m)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "True 3 200\n", done.stderr
+    assert output(code, tmp_path) == "True 3 200\n"

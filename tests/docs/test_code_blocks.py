@@ -1,9 +1,7 @@
 """The Python of every page runs: here, or where the page is followed."""
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from sim import Run, make_run_config, train
 from tests.docs.pages import PAGES, ROOT, blocks
 from tests.docs_script import DOCS, load_script
+from tests.processes import python
 from theory import Task, label_distribution
 from validate.cli import main
 
@@ -132,14 +131,7 @@ def test_the_readmes_example_prints_the_cosines_of_its_run(capsys):
 
 @pytest.mark.slow
 def test_the_readmes_example_runs_as_printed(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", EXAMPLE],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        check=False,
-    )
+    done = python("-W", "error", "-c", EXAMPLE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     predicted, observed = _printed(done.stdout)
     # The threshold of claim 6; the anchor itself, with its cosine of 1, says nothing.

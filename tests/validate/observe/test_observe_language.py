@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sim import make_run_config, prontoqa_questions, train
 from sim.data.corpus import Corpus
 from sim.data.language import END
 from tests.toy_text import toy_documents
-from tests.validate.figures.synthetic import NAMES, make_language_observations
+from tests.validate.figures.synthetic import NAMES, WORDS, make_language_observations
 from theory import corpus_counts, cosine_matrix, off_diagonal
 from validate.figures.panels.heat_map import HeatMap
 from validate.figures.panels.panel import seeds_text
@@ -128,24 +129,47 @@ def test_cosines_are_undefined_where_a_corpus_is_never_below_its_entropy(matched
     assert np.isnan(language.loss_gap(overflowed))
 
 
-def test_figs_7_and_14_show_each_seed_at_its_own_early_snapshot_and_with_its_own_number_of_words():
+def test_figs_7_and_14_name_the_means_over_seeds_of_what_each_shows_at_its_own_early_snapshot():
+    """Every corpus, seed, measure and snapshot has numbers of its own; the second seed shows a word fewer."""
+    rng, measures = np.random.default_rng(0), ("mean_cosine", "mean_cosine_centred", "mean_cosine_matched")
     first, second = (make_language_observations(seed=seed) for seed in (0, 1))
+    for run, name in itertools.product((first, second), NAMES):
+        run.arrays.update({f"{measure}/{name}": rng.uniform(size=3) for measure in measures})
+        predicted, *seen = (cosine_matrix(rng.normal(size=(WORDS, 3))) for _ in range(4))
+        run.arrays.update({f"predicted/tied/{name}": predicted, f"cosine/{name}": np.stack(seen)})
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
-    arrays = late.arrays | {"cosine/prontoqa": late.arrays["cosine/prontoqa"] * [[[1.0]], [[0.5]], [[0.1]]]}
     words = ("cosine/", "predicted/", "control/")
-    fewer = {name: own[..., 1:, 1:] if name.startswith(words) else own for name, own in arrays.items()}
+    fewer = {name: own[..., 1:, 1:] if name.startswith(words) else own for name, own in late.arrays.items()}
     runs = [soon, dataclasses.replace(late, arrays=fewer)]
     sheets = {number: draw_figure(number, [*runs, make_language_observations(0.3)]) for number in (7, 14)}
-    row, expected = sheets[14].rows[0], [runs[0].at("cosine/prontoqa", 1), runs[1].at("cosine/prontoqa", 4)]
-    means = [float(off_diagonal(matrix).mean()) for matrix in expected]
-    for panel in (sheets[7].rows[1].panels[-1], row.panels[-1]):
+
+    def early(key):
+        return [run.at(key, epoch) for run, epoch in zip(runs, (1, 4), strict=True)]
+
+    def text(values):
+        return seeds_text([float(value) for value in values], (-1.0, 1.0))
+
+    def told(name, shown):
+        known, centred, matched = (text(early(f"{measure}/{name}")) for measure in measures)
+        rest = "over tokens that the other corpus lacks, in pairs of equal frequency"
+        return f"{shown} {known}, {centred} with the common mean removed, {matched} {rest}"
+
+    named = "; ".join(map(told, NAMES, ("PrOntoQA", "TinyStories")))
+    assert f"at that snapshot: {named}. " in sheets[7].caption
+    shown = [(sheets[7].rows[1].panels[-1], early(f"cosine/{NAMES[0]}"))]
+    for row, name in zip(sheets[14].rows, NAMES, strict=True):
+        predicted, observed = [run.array(f"predicted/tied/{name}") for run in runs], early(f"cosine/{name}")
+        pairs = zip(map(off_diagonal, predicted), map(off_diagonal, observed), strict=True)
+        assert row.says.endswith(f", {text(np.corrcoef(*pair)[0, 1] for pair in pairs)} at γ = 0.8.")
+        assert "epoch 1" in row.panels[-1].title
+        shown += [(row.panels[0], predicted), (row.panels[-1], observed)]
+    for panel, matrices in shown:
         assert isinstance(panel, HeatMap)
-        assert "epoch 1" in panel.title
-        np.testing.assert_allclose(panel.values, expected[0])
-        assert seeds_text(means, (-1, 1)) in panel.numbers
-    likeness = [language.cosine_correlation(run, "prontoqa") for run in runs]
-    assert f"{seeds_text(likeness, (-1, 1))} at γ = 0.8" in row.says
+        np.testing.assert_allclose(panel.values, matrices[0])
+        assert panel.numbers.endswith(
+            f"mean cosine of pairs {text(off_diagonal(m).mean() for m in matrices)}"
+        )
 
 
 def test_correlations_are_over_pairs_of_words(observed):
