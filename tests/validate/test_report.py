@@ -221,12 +221,6 @@ def test_a_report_on_runs_of_any_other_kind(odd, tmp_path):
     assert {row[0]: row[2] for row in setting_rows(odd)} == shown
 
 
-@pytest.mark.slow
-def test_a_report_without_figures_can_be_written(settings, tmp_path):
-    page, _ = Report.build("plain", settings, draw=False).write(tmp_path)
-    assert "<figure" not in page.read_text()
-
-
 def test_figures_of_an_earlier_report_go_and_files_of_others_stay(settings, tmp_path):
     figures = draw_cosines(settings, [1])
     _bare(settings, figures=figures).write(tmp_path)

@@ -134,9 +134,12 @@ def test_figs_7_and_14_name_the_means_over_seeds_of_what_each_shows_at_its_own_e
     rng, measures = np.random.default_rng(0), ("mean_cosine", "mean_cosine_centred", "mean_cosine_matched")
     first, second = (make_language_observations(seed=seed) for seed in (0, 1))
     for run, name in itertools.product((first, second), NAMES):
-        run.arrays.update({f"{measure}/{name}": rng.uniform(size=3) for measure in measures})
-        predicted, *seen = (cosine_matrix(rng.normal(size=(WORDS, 3))) for _ in range(4))
-        run.arrays.update({f"predicted/tied/{name}": predicted, f"cosine/{name}": np.stack(seen)})
+        for measure in measures:
+            run.arrays[f"{measure}/{name}"] = rng.uniform(size=3)
+        run.arrays[f"predicted/tied/{name}"], *seen = (
+            cosine_matrix(rng.normal(size=(WORDS, 3))) for _ in range(4)
+        )
+        run.arrays[f"cosine/{name}"] = np.stack(seen)
     soon = with_losses(first, [4, 2, 2, 2, 2], [4, 3, 3, 3, 3])
     late = with_losses(second, [4, 4, 4, 4, 2], [4, 4, 4, 4, 3])
     words = ("cosine/", "predicted/", "control/")
