@@ -48,7 +48,7 @@ def trained(config: MemberConfig, steps: Iterable[int], order: int | None = None
     """Yield the points of a run, whose batches have an order of their own if one is given."""
     trainer = Trainer([config])
     if order is not None:
-        trainer.generators["shuffle"][0].manual_seed(order)
+        trainer.generators[0].manual_seed(order)
         trainer.begin_epoch()
     data, model = trainer.datasets[0], model_of(config.model)
     rows, taken = data.parts[LEARNED], 0

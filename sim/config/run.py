@@ -48,18 +48,18 @@ class DataConfig(Section):
     """Every sequence of the task once, or a drawn sample."""
     n_sequences: Count = tagged("paper", 200_000)
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
-    fresh_noise: bool = tagged("chosen", False)
-    """Draw new noise tokens and key positions for every epoch; only for a drawn sample."""
     shuffle_labels: bool = tagged("chosen", False)
     """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
     table_seed: int = tagged("chosen", -1, ge=-1, le=LARGEST_SEED)
     """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
 
-    @model_validator(mode="after")
-    def _noise_is_drawn(self) -> DataConfig:
-        if self.fresh_noise and self.source != "draw":
-            raise InputError("fresh_noise", True, "only drawn sequences have it", "set source = 'draw'")
-        return self
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **data: Any) -> None:
+            # Runs of earlier versions have this key, which was false unless somebody asked for it.
+            if data.pop("fresh_noise", False) is not False:
+                raise InputError("key", "fresh_noise", "noise is drawn once for all epochs", "leave it out")
+            super().__init__(**data)
 
 
 class Settings(Section):

@@ -10,8 +10,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from theory import InputError
-
 Arrays = dict[str, npt.NDArray[Any]]
 _AHEAD = 6400
 """Sequences gathered at once: indexing many batches together costs little more than indexing one."""
@@ -36,10 +34,6 @@ class Dataset(ABC):
     def statistics(self) -> tuple[Arrays, dict[str, str]]:
         """Return the arrays and text that a run folder keeps of the training data."""
 
-    def redrawn(self, generator: torch.Generator) -> Tensor:
-        """Return the training sequences with fresh noise, shape (n_train, L)."""
-        raise InputError("data.fresh_noise", True, "these data have no noise", "leave it out")
-
 
 class Batches:
     """Each member's training sequences, (M, n, L), and labels, (M, n), in the order of an epoch.
@@ -56,7 +50,7 @@ class Batches:
         self._ahead: dict[int, Batch] = {}
 
     def renew(self, order: Tensor) -> None:
-        """Begin an epoch in this order, with ``tokens`` as they are now."""
+        """Begin an epoch in this order."""
         self.order.copy_(order)
         self._ahead = {}
 

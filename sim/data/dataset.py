@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
@@ -40,18 +39,6 @@ class TaskDataset(Dataset):
         tokens, labels = self.tokens[self.train].numpy(), self.labels[self.train].numpy()
         counts = token_label_counts(tokens, labels, self.task.vocab_size)
         return {"token_label_counts": counts}, {"n_sequences": str(len(labels))}
-
-    def redrawn(self, generator: torch.Generator) -> Tensor:
-        """Return the training sequences with fresh noise and key positions, shape (n_train, L).
-
-        Keys and anchors stay, and with them the labels and the equal numbers of combinations.
-        """
-        rows, task, population = self.train.numpy(), self.task, self.population
-        mapping, combination = population.mapping[rows], population.combination[rows]
-        position = torch.randint(task.length - task.n_anchors, (len(rows),), generator=generator).numpy()
-        noise = torch.randint(len(task.keys), (len(rows), task.n_noise), generator=generator).numpy()
-        assembled = assemble(task, mapping, combination, population.key[rows], position, noise)
-        return torch.from_numpy(assembled.sequences)
 
 
 @checked
@@ -89,11 +76,6 @@ def check_data(member: MemberConfig) -> None:
     task = member.task
     if isinstance(task, LanguageTask):
         return
-    if member.data.fresh_noise and not task.n_noise:
-        raise InputError("data.fresh_noise", True, "the task has no noise tokens", "give it a greater length")
-    if member.data.fresh_noise and any(held_out.by_position for m in task.mappings for held_out in m.sets):
-        problem = "draws the key's position anew, by which sequences are held out"
-        raise InputError("data.fresh_noise", True, problem, "leave it out")
     if member.data.source == "draw":
         check_sample_size(task, member.data.n_sequences)
     else:

@@ -27,8 +27,8 @@ from sim.training.members import check_frozen, check_shared, check_size
 from sim.training.optimizer import Found, Gradients, Optimizer, by_member, clip_divisor, torch_gradients
 from theory.edge.checked import checked
 
-STREAMS = {"shuffle": "data/shuffle", "noise": "data/noise"}
-"""The generators of an epoch: their names in checkpoints, and their streams."""
+_ORDER = "shuffle"
+"""The state of the generator of an epoch's order, by its name in checkpoints."""
 _CHUNK = {"cpu": 2000, "cuda": 100_000}
 """Rows evaluated at a time: few enough that activations stay in a CPU's cache."""
 
@@ -91,9 +91,7 @@ class Trainer:
         self.failures: dict[int, str] = {}
         self.compiled: Gradients | None = None
         self._torch_gradients = torch_gradients(self.model, self.trained)
-        self.generators = {
-            name: [torch_stream(m.seed, stream) for m in members] for name, stream in STREAMS.items()
-        }
+        self.generators = [torch_stream(m.seed, "data/shuffle") for m in members]
         self.evaluated = list[dict[str, Tensor]]()
         for m, data in zip(members, self.datasets, strict=True):
             chosen, most = torch_stream(m.seed, "evaluation"), self.training.evaluation_size
@@ -163,14 +161,9 @@ class Trainer:
         self.failures.setdefault(member, reason)
 
     def begin_epoch(self) -> None:
-        """Draw the epoch's order, and its noise if that is fresh; first remember the generators' states."""
-        self._epoch_states = {name: [g.get_state() for g in each] for name, each in self.generators.items()}
-        orders = [torch.randperm(self.n_train, generator=g) for g in self.generators["shuffle"]]
-        if self.members[0].data.fresh_noise:
-            noise = self.generators["noise"]
-            for tokens, dataset, generator in zip(self.batches.tokens, self.datasets, noise, strict=True):
-                tokens.copy_(dataset.redrawn(generator))
-        self.batches.renew(torch.stack(orders))
+        """Draw the epoch's order; first remember the generators' states."""
+        self._epoch_states = [generator.get_state() for generator in self.generators]
+        self.batches.renew(torch.stack([torch.randperm(self.n_train, generator=g) for g in self.generators]))
         if self.loop is not None:
             self.loop.begin_epoch()
 
@@ -207,7 +200,7 @@ class Trainer:
     def checkpoint(self, member: int, seconds: float = 0.0) -> tuple[Arrays, CheckpointState]:
         """Return all that one member, after ``seconds``, needs to continue as if it had never stopped."""
         arrays = {name: tensor.cpu().numpy().copy() for name, tensor in self._tensors(member).items()}
-        arrays |= {name: states[member].numpy().copy() for name, states in self._epoch_states.items()}
+        arrays[_ORDER] = self._epoch_states[member].numpy().copy()
         state = CheckpointState(
             epoch=self.epoch,
             position=self.position,
@@ -226,11 +219,10 @@ class Trainer:
             raise DamagedError(
                 f"is at step {state.step}, and at position {state.position} of an epoch of {n}"
             )
-        for name in self.generators:
-            try:
-                torch.Generator().set_state(torch.from_numpy(arrays[name]))
-            except (LookupError, RuntimeError, TypeError):
-                raise DamagedError(f"has no state of the generator {name}") from None
+        try:
+            torch.Generator().set_state(torch.from_numpy(arrays[_ORDER]))
+        except (LookupError, RuntimeError, TypeError):
+            raise DamagedError(f"has no state of the generator {_ORDER}") from None
 
     @torch.no_grad()
     def restore(self, checkpoints: Sequence[tuple[Arrays, CheckpointState]]) -> None:
@@ -238,8 +230,7 @@ class Trainer:
         for member, (arrays, state) in enumerate(checkpoints):
             for name, tensor in self._tensors(member).items():
                 tensor.copy_(torch.from_numpy(arrays[name]))
-            for name, generators in self.generators.items():
-                generators[member].set_state(torch.from_numpy(arrays[name]))
+            self.generators[member].set_state(torch.from_numpy(arrays[_ORDER]))
             self.sum_learning_rate[member] = state.sum_learning_rate
         self.failures = {m: state.failure for m, (_, state) in enumerate(checkpoints) if state.failure}
         state = checkpoints[0][1]

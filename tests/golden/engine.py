@@ -83,9 +83,6 @@ def entries() -> Iterator[tuple[str, Any]]:
     for name, training in TRAINING.items():
         for what, value in trained(config(MODELS["post, ReLU"], training)):
             yield f"{name}: {what}", value
-    drawn = {"source": "draw", "n_sequences": 400, "fresh_noise": True}
-    for what, value in trained(config(SMALL, TRAINING["warm-up"], data=drawn)):
-        yield f"fresh noise: {what}", value
     (first, _) = config(MODELS["pre, every token"], {}).members()
     tokens = torch.arange(20).view(1, 4, 5) % 48
     weights = build([first])

@@ -139,7 +139,7 @@ def test_a_warm_up_without_room_names_what_makes_room(length: str) -> None:
         ({"model": {"kind": ["x"]}}, "model.kind"),
         ({"model": {"n_heads": 2}}, "model key"),
         ({"model": {"kind": "transformer", "tensor_init_rates": {"2.W_Q": 1.0}}}, "model.tensor_init_rates"),
-        ({"data": {"fresh_noise": True}}, "data.fresh_noise"),
+        ({"data": {"fresh_noise": True}}, "data key"),
         ({"task": "papper"}, "task"),
         ({"task": {"keys": "1..2"}}, "task"),
     ],
@@ -218,6 +218,11 @@ def test_a_model_of_another_kind_and_a_users_task_replace_the_presets() -> None:
 
 def _member(keys: str = "40..49", **data: Any) -> MemberConfig:
     return make_member_config({"init_rate": 0.8, "seed": 0, "task": TASK | {"keys": keys}} | data)
+
+
+def test_runs_saved_with_noise_drawn_once_are_read_as_before() -> None:
+    """Kept runs have the key of an option that is no more; asked for, it is refused."""
+    assert _member(data={"fresh_noise": False}) == _member()
 
 
 def test_differences_are_named_with_both_values_those_of_the_task_last() -> None:

@@ -35,7 +35,6 @@ def test_an_execution_that_makes_no_sense_is_refused_before_any_work(name: str, 
     [
         ({"data": {"source": "draw", "n_sequences": 1001}}, "n_sequences"),
         ({"frozen": ["W_typo"]}, "training.frozen"),
-        ({"data": {"source": "draw", "n_sequences": 1000, "fresh_noise": True}}, "data.fresh_noise"),
     ],
 )
 def test_nonsense_is_refused_before_any_run(options: dict[str, Any], argument: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from theory import InputError
 
 OPTIONS: dict[str, Any] = {
     "task": NOISY_TASK,
-    "data": {"source": "draw", "n_sequences": 35, "fresh_noise": True},
+    "data": {"source": "draw", "n_sequences": 35},
     "dtype": "float64",
     "evaluate_every": 1,
     "evaluations_per_epoch": 2,

@@ -20,7 +20,7 @@ from tests.sim.conftest import NOISY_TASK, small, small_member
 from theory import InputError
 
 Tree = dict[str, bytes | None]
-FRESH = {"source": "draw", "n_sequences": 70, "fresh_noise": True}
+FRESH = {"source": "draw", "n_sequences": 70}
 
 
 def _train(members: list[MemberConfig], out: Path) -> None:

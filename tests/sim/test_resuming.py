@@ -23,7 +23,7 @@ from theory import InputError
 
 DRAWN: dict[str, Any] = {
     "task": NOISY_TASK,
-    "data": {"source": "draw", "n_sequences": 105, "fresh_noise": True},
+    "data": {"source": "draw", "n_sequences": 105},
     "dtype": "float64",
     "seeds": [0, 1],
     "frozen": ["W2"],
@@ -34,7 +34,7 @@ DRAWN: dict[str, Any] = {
 
 
 def trainer(kind: str) -> Trainer:
-    """Return two members with noise of their own in every epoch, whose steps are the host's or a device's."""
+    """Return two members on drawn sequences, whose steps are the host's or a device's."""
     members = small(**DRAWN).members()
     return Trainer(members) if kind == "host" else on_device(members, "cpu")
 

@@ -7,12 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from sim import MemberConfig, Trainer, estimate, model_of, seeds, train_together
-from sim.data.dataset import TaskDataset
 from sim.training import trainer as module
 from tests.sim.conftest import NOISY_TASK, small, small_member
 from theory import InputError
@@ -170,34 +168,10 @@ def test_every_draw_of_a_run_has_a_stream_of_its_own(
     data = {"source": "draw", "n_sequences": 210, "shuffle_labels": True}
     own: Any = {"evaluation_size": 5, "model": model | {"initial_embedding": "shuffled-distributions"}}
     trainer = Trainer(small(seeds=[0, 1], task=NOISY_TASK, data=data, **own).members())
-    names = ["evaluation", *(f"data/{name}" for name in ("shuffle", "noise", "draw", "labels", "table"))]
+    names = ["evaluation", *(f"data/{name}" for name in ("shuffle", "draw", "labels", "table"))]
     names += [f"init/{name}" for name in ("turn", "exchange", *trainer.parameters)]
     assert asked == Counter((seed, name) for seed in (0, 1) for name in names)
     assert len({seed_of(*stream) for stream in asked}) == len(asked)
-
-
-def test_fresh_noise_draws_every_epoch_anew() -> None:
-    """Keys, anchors, labels and numbers per combination stay; noise and positions change."""
-    data = {"source": "draw", "n_sequences": 700, "fresh_noise": True}
-    trainer = Trainer(small(task=NOISY_TASK, data=data, seeds=[0, 1]).members())
-    epochs = [trainer.batches.tokens.clone()]
-    for _ in range(2):
-        trainer.run_epoch()
-        epochs.append(trainer.batches.tokens.clone())
-    assert len({tuple(tokens.flatten().tolist()) for tokens in epochs}) == 3
-    for member, dataset in enumerate(trainer.datasets):
-        assert isinstance(dataset, TaskDataset)
-        anchors = dataset.tokens[dataset.train].min(dim=1).values
-        for tokens in epochs:
-            assert torch.equal(tokens[member].min(dim=1).values, anchors)
-            place = tokens[member].argmin(dim=1)
-            keys = tokens[member].gather(1, place[:, None] - 1)[:, 0]
-            np.testing.assert_array_equal(keys, dataset.population.key[dataset.train.numpy()] + 20)
-            # Three places, 600 sequences: 5 standard deviations of a binomial count.
-            counts = torch.bincount(place, minlength=4)
-            assert counts[0] == 0
-            assert (np.abs(counts[1:].numpy() - 200) < 5 * np.sqrt(600 * 2 / 9)).all()
-        assert torch.equal(trainer.batches.labels[member], dataset.labels[dataset.train])
 
 
 @pytest.mark.parametrize(
