@@ -51,7 +51,7 @@ def test_runs_continue_and_become_a_table_as_the_pages_say(capsys):
     pytest.importorskip("pandas")
     capsys.readouterr()
     execute("docs/reference.md")
-    assert capsys.readouterr().out.startswith("0.8 0 ")
+    assert capsys.readouterr().out.startswith("data_set ")
 
 
 def test_the_rule_of_ones_own_has_the_labels_of_its_expression(capsys):

@@ -25,12 +25,10 @@ def test_the_tutorial(monkeypatch, capsys):
     ended = follow("docs/tutorial.md", capsys)
     said = {command: out for command, (_, out) in ended.items()}
     assert {command: code for command, (code, _) in ended.items() if code} == {}
-    assert len(said) == 8
+    assert len(said) == 7
     words = blocks("docs/tutorial.md", "text")[0].splitlines()
-    for command in ("anchorflow compare runs/mine --out runs/mine-report", "python my_task.py"):
-        sentence, verdict = said[command].splitlines()[:2]
-        assert numberless(sentence) == numberless(words[0])
-        assert verdict.startswith(words[1].removesuffix("..."))
+    shown = said["anchorflow compare runs/mine --out runs/mine-report"].splitlines()
+    assert [numberless(line) for line in shown[:2]] == [numberless(line) for line in words[:2]]
     alone = said["anchorflow compare runs/mine/gamma0.8_seed0"]
     assert "undecided" in alone
     assert "what is missing is there already; include it: anchorflow compare runs/mine\n" in alone
