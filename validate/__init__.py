@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from validate.predict.predictors import register_predictor as register_predictor
     from validate.prediction import Prediction as Prediction
     from validate.report import Report as Report
-    from validate.report.page import equations_behind as equations_behind
     from validate.scales.audit import Audit as Audit
     from validate.scales.audit import audit as audit
     from validate.scales.escapes import Escape as Escape

@@ -119,14 +119,10 @@ def _run(words: Sequence[str], begin: Callable[[], None]) -> int:
     from validate.terminal.progress import show_progress
 
     import_first(arguments)
-    if _action(words) in ("demo", "study", "sweep", "train"):
-        _refuse_small_address_space()
+    trains = _action(words) in ("demo", "study", "sweep", "train")
+    if trains and 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < 2**30:
+        # With less than it needs torch aborts, or a process pool waits for ever.
+        raise MemoryError("training needs 1 GiB of address space")
     begin()
     with show_progress():
         return run(parse(command, options, arguments))
-
-
-def _refuse_small_address_space() -> None:
-    """Raise before torch is loaded: with less than it needs it aborts, or a process pool waits for ever."""
-    if 0 <= resource.getrlimit(resource.RLIMIT_AS)[0] < 2**30:
-        raise MemoryError("training needs 1 GiB of address space")

@@ -229,7 +229,7 @@ class Prediction(Shown):
         """
         folder = OutputFolder(as_path("out", out))
         folder.check(FILES, FOLDERS)
-        write_document(self.to_json(), out)
+        folder.write("prediction.json", json_text(self.to_json()))
         folder.write("task.toml", self.task.to_toml())
         write_figures(track(figures.draw(self.task, self.statistics), "writing figures"), folder, *FOLDERS)
 
@@ -248,11 +248,6 @@ class Prediction(Shown):
 def with_nulls(matrix: FloatArray) -> list[list[float | None]]:
     """Return a matrix as lists, NaN as None."""
     return [[finite(x) for x in row] for row in matrix.tolist()]
-
-
-def write_document(document: dict[str, Any], out: PathLike) -> None:
-    """Write prediction.json into a folder of a prediction; errors as for ``Prediction.write``."""
-    OutputFolder(as_path("out", out)).write("prediction.json", json_text(document))
 
 
 def _order_notes(task: Task) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands: a module or package here is one if its first line says "anchorflow NAME: purpose".
+"""The commands: a module here is one if its first line says "anchorflow NAME: purpose".
 
 Its class ``Options`` says what it takes, and its function ``run`` does the work. Its ``ACTIONS``, if any, map
 second words to the modules that have a class and a function of that name.
@@ -12,22 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-_FIRST = ("demo", "predict", "train", "compare", "figures", "claims")
-_HEAD = re.compile(r'"""anchorflow (\w+): (.+?)\.?(?:"""|$)')
-
-
-def _purposes() -> dict[str, str]:
-    """Read the purposes from the files: importing them all would take a second."""
-    purposes = dict.fromkeys(_FIRST, "")
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        with source.open(encoding="utf-8") as file:
-            if head := _HEAD.match(file.readline()):
-                purposes[head[1]] = head[2]
-    return purposes
-
-
-COMMANDS = _purposes()
+COMMANDS = dict.fromkeys(("demo", "predict", "train", "compare", "figures", "claims"), "")
 """Every command, a module of this package, and its purpose; those that are needed first come first."""
+for _source in sorted(Path(__file__).parent.glob("*.py")):
+    with _source.open(encoding="utf-8") as _file:  # Importing them all would take a second.
+        if _head := re.match(r'"""anchorflow (\w+): (.+?)\.?(?:"""|$)', _file.readline()):
+            COMMANDS[_head[1]] = _head[2]
 OPTIONS = ("--help", "--version", "--print-completion")
 """The options that need no command."""
 
@@ -35,11 +25,11 @@ OPTIONS = ("--help", "--version", "--print-completion")
 def commands_of(name: str) -> dict[str, tuple[Any, Callable[[Any], int]]]:
     """Return the options and the function of a command and of each of its actions, by their full names."""
     module = importlib.import_module(f"{__name__}.{name}")
-    found = {name: (module.Options, module.run)}
+    commands = {name: (module.Options, module.run)}
     for action, home in getattr(module, "ACTIONS", {}).items():
         its_module = importlib.import_module(home)
-        found[f"{name} {action}"] = (getattr(its_module, action.title()), getattr(its_module, action))
-    return found
+        commands[f"{name} {action}"] = (getattr(its_module, action.title()), getattr(its_module, action))
+    return commands
 
 
 def find_command(words: Sequence[str]) -> tuple[str, Any, Callable[[Any], int], list[str]]:

@@ -40,13 +40,10 @@ class Options(CommandOptions):
 
 def run(options: Options) -> int:
     """Print the advice."""
-    if options.config is None and options.module is None and not options.all:
-        remedy = "give a model's config.json, as in: anchorflow advise config.json --rate 0.8"
+    if (options.config is not None) + (options.module is not None) + options.all != 1:
+        remedy = "give one of them, as in: anchorflow advise config.json --rate 0.8"
         raise InputError("command", "anchorflow advise", "needs CONFIG, --module or --all", remedy)
-    if (options.config is not None) + (options.module is not None) + options.all > 1:
-        raise InputError("command", "anchorflow advise", "CONFIG, --module and --all", "give one of them")
-    if options.csv and not options.all:
-        raise InputError("csv", True, "without --all", "give --all, or --json for one model")
+    options.refuse_without("all", "csv")
     if options.all:
         return _survey(options)
     from sim.modules.advise import advise

@@ -199,10 +199,8 @@ def embedding(options: Embedding) -> int:
     from sim.runs.outputs import OutputFolder
     from validate.corpus.checkpoint import Checkpoint
 
+    options.refuse_without("checkpoints", "out", "readout", "steps")
     if options.checkpoint is not None:
-        for name in ("out", "readout", "steps"):
-            if getattr(options, name):
-                raise InputError(name, str(getattr(options, name)), "is for --checkpoints", "leave it out")
         revisions = [options.checkpoint]
     else:
         revisions, pattern = list[Path](), as_path("checkpoints", options.checkpoints)

@@ -67,12 +67,13 @@ class Options(CommandOptions):
 def run(options: Options) -> int:
     """Predict, print, and write if asked to."""
     from sim.config.task_files import as_task
+    from sim.runs.files import json_text
     from sim.runs.outputs import OutputFolder
 
     _check(options)
     # Read before SciPy and matplotlib are loaded, so that a mistake in it is reported at once.
     task = as_task(options.file or options.task or "")
-    from validate.prediction import FILES, FOLDERS, Prediction, write_document
+    from validate.prediction import FILES, FOLDERS, Prediction
 
     if options.out is not None:
         OutputFolder(options.out).check(FILES, FOLDERS)
@@ -92,7 +93,7 @@ def run(options: Options) -> int:
     for name, predicted in later.items():
         document[name] = predicted()
         if options.out is not None:
-            write_document(document, options.out)
+            OutputFolder(options.out).write("prediction.json", json_text(document))
     if options.as_json:
         print_json(document)
     elif options.out is not None:

@@ -29,7 +29,7 @@ from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.judge.verdict import judge_claim
 from validate.observe import Source
 from validate.observe.bounds import ends
-from validate.observe.groups import COMPARE, Setting, as_settings, early_text, missing_command
+from validate.observe.groups import COMPARE, Setting, early_text, group_runs, missing_command
 from validate.observe.observations import Result
 from validate.observe.times import ALIGNMENTS, HALF, aligned, early_epoch, fitted_time, is_fitted
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
@@ -190,9 +190,9 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
         Run folders, kept files, folders of them, or what ``sim.train`` returned; ``print`` shows an answer.
     """
     families: dict[str, list[Setting]] = defaultdict(list)
-    for setting in as_settings(runs):
+    for setting in group_runs(runs):
         families[setting.family].append(setting)
-    return [Answer.of(tuple(sorted(own, key=lambda s: s.init_rate))) for own in families.values()]
+    return [Answer.of(tuple(sorted(settings, key=lambda s: s.init_rate))) for settings in families.values()]
 
 
 def learned_first(setting: Setting) -> str:

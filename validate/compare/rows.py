@@ -21,7 +21,7 @@ from validate.compare.answer import Answer, answers
 from validate.judge.measures.agreement import MEASURES, measures
 from validate.judge.stats import Estimate, Record, columns_over_seeds
 from validate.observe import Observations, Source, find_observations
-from validate.observe.groups import Setting, as_settings
+from validate.observe.groups import Setting, group_runs
 from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
 from validate.terminal.progress import track
@@ -120,11 +120,12 @@ def _predicted(
     runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
     """Return each predictor's matrices, at an epoch for each run."""
-    found = predictions(runs, epochs, tokens)
-    if "eq. 14" in found:
+    predicted, task = predictions(runs, epochs, tokens), runs[0].task
+    if "eq. 14" in predicted:
         observed = [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
-        found[FITTED_WIDTH] = fitted_by_others(runs[0].task, tokens, observed)
-    return found
+        widths = widths_by_others(task, tokens, observed)
+        predicted[FITTED_WIDTH] = [cosine_matrix(eq14_embedding(task, tokens, width=w)) for w in widths]
+    return predicted
 
 
 @checked
@@ -146,7 +147,7 @@ def compare_runs(
         A long table of ``Row``: per anchor row and over all off-diagonal pairs. It shows its verdicts first.
     """
     rows: list[Row] = []
-    settings = as_settings(runs)
+    settings = group_runs(runs)
     for setting in track(settings, "comparing settings"):
         for epoch in epochs if epochs is not None else setting.epochs():
             rows += _rows_at(setting, [epoch] * len(setting.runs))
@@ -185,9 +186,3 @@ def widths_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> 
     """Return eq. 14's best width for each seed, fitted to the *other* seeds' cosines where there are any."""
     others = [observed[:i] + observed[i + 1 :] or observed for i in range(len(observed))]
     return [fit_width(task, tokens, np.array(matrices)) for matrices in others]
-
-
-def fitted_by_others(task: Task, tokens: Tokens, observed: list[FloatArray]) -> list[FloatArray]:
-    """Return eq. 14's cosines at these widths."""
-    widths = widths_by_others(task, tokens, observed)
-    return [cosine_matrix(eq14_embedding(task, tokens, width=width)) for width in widths]

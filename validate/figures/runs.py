@@ -17,7 +17,7 @@ from validate.figures.style import GOING_ON, OBSERVED, OTHERS, Look
 from validate.judge.settings import SMALL
 from validate.observe import Observations
 from validate.observe.groups import Setting, group_runs
-from validate.observe.times import common_early, learned_part
+from validate.observe.times import early_epoch, learned_part
 
 KINDS = {
     "emb-mlp": "Emb-MLP",
@@ -187,7 +187,7 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
     paper = tuple(e for e in PAPER_EPOCHS.get(setting.kind, ()) if e in setting.epochs())
     if paper and is_printed(setting):
         return paper
-    early = setting.nearest(common_early(setting.runs))  # A seed that ended sooner may not have it.
+    early = setting.nearest(max(map(early_epoch, setting.runs)))  # A seed that ended sooner may lack it.
     after = [e for e in setting.epochs() if e > early]
     return (early, setting.nearest(max(PAPER_LATE * setting.epochs()[-1], after[0]))) if after else (early,)
 

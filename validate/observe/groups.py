@@ -129,38 +129,31 @@ class Setting(Shown):
         return title, ["run", "seed", "epochs", "accuracy"], rows
 
 
-def as_settings(sources: Source | Iterable[Setting | Source]) -> list[Setting]:
-    """Return settings as they are, and group anything else; parameters as in ``compare_runs``."""
-    if not isinstance(sources, Iterable) or isinstance(sources, str):
-        return group_runs(sources)
-    listed: list[Any] = list(sources)
-    are_settings = bool(listed) and all(isinstance(each, Setting) for each in listed)
-    return listed if are_settings else group_runs(listed)
-
-
 @checked
-def group_runs(runs: Source | Iterable[Source]) -> list[Setting]:
+def group_runs(runs: Source | Iterable[Setting | Source]) -> list[Setting]:
     """Group runs by all but the seed, small γ first.
 
     Parameters
     ----------
-    runs : path, Run, Observations, or iterable of these
-        A path is a run folder, a kept file, or a folder of either.
+    runs : path, Run, Observations, or iterable of these or of Setting
+        A path is a run folder, a kept file, or a folder of either; settings are returned as they are.
 
     Raises
     ------
     InputError
         If there is no run, or one configuration and seed comes twice.
     """
-    found = find_observations(runs)
-    if not found:
-        raise InputError("run", [], "no run given", "name at least one run folder")
+    sources: Any = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, str) else [runs]
+    if sources and all(isinstance(source, Setting) for source in sources):
+        return list(sources)
     grouped: dict[str, list[Observations]] = defaultdict(list)
-    for run in found:
+    for run in find_observations(sources):
         key = json.dumps(run.config.model_dump(mode="json", exclude={"seed"}), sort_keys=True)
         if any(other.config.seed == run.config.seed for other in grouped[key]):
             raise InputError("run", run.source, "the same configuration and seed twice", "name it once")
         grouped[key].append(run)
+    if not grouped:
+        raise InputError("run", [], "no run given", "name at least one run folder")
     flat = {key: dict(flattened("", json.loads(key))) for key in grouped}
     differing = _telling(list(flat.values()))
     settings = []

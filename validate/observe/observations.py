@@ -160,8 +160,11 @@ class Observations(Shown):
             raise NotObservedError("observable", name, f"not observed in the run {self.label}", known)
         return self.arrays[name]
 
-    def gram(self, rows: Sequence[int], columns: Sequence[int], epoch: int) -> FloatArray:
-        """Return the inner products of anchors' embeddings (rows) with those of anchors or keys (columns).
+    def cosines(self, rows: Sequence[int], epoch: int, columns: Sequence[int] | None = None) -> FloatArray:
+        """Return the cosine similarity of anchors' embeddings (rows) with those of anchors or keys (columns).
+
+        Without ``columns`` they are the rows, for a square matrix. A zero vector has no direction: its
+        cosines are NaN.
 
         Raises
         ------
@@ -169,21 +172,10 @@ class Observations(Shown):
             If a token is not one of the task's, a row is a key, or the epoch has no snapshot.
         """
         anchors = places(rows, self.task.anchors, "rows", "an anchor")
-        tokens = places(columns, self.tokens, "columns", "an anchor or a key")
-        return self.at("gram", epoch)[np.ix_(anchors, tokens)]
-
-    def cosines(self, rows: Sequence[int], epoch: int, columns: Sequence[int] | None = None) -> FloatArray:
-        """Return the cosine similarity of anchors' embeddings with those of other tokens.
-
-        Parameters and errors are those of ``gram``; without ``columns`` they are the rows, for a square
-        matrix. A zero vector has no direction: its cosines are NaN.
-        """
-        rows = list(rows)
-        others = rows if columns is None else list(columns)
-        product = self.gram(rows, others, epoch)
-        norms = dict(zip(self.tokens, self.at("norms", epoch), strict=True))
-        sizes = np.outer([norms[token] for token in rows], [norms[token] for token in others])
-        return np.clip(product / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
+        others = anchors if columns is None else places(columns, self.tokens, "columns", "an anchor or a key")
+        gram, norms = self.at("gram", epoch), self.at("norms", epoch)
+        sizes = np.outer(norms[anchors], norms[others])
+        return np.clip(gram[np.ix_(anchors, others)] / np.where(sizes > 0, sizes, np.nan), -1.0, 1.0)
 
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         """Return the final metrics, as a run shows them."""

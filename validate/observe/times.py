@@ -10,7 +10,6 @@ every report, and was fixed before there were runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -80,11 +79,6 @@ def early_epoch(run: Observations) -> int:
     reached = np.flatnonzero(curve(run, "accuracy", learned_part(run))[1] >= HALF)
     first = run.metrics[reached[0]]["epoch"] if reached.size else math.inf
     return next((epoch for epoch in run.epochs if epoch >= first), run.epochs[-1])
-
-
-def common_early(runs: Iterable[Observations]) -> int:
-    """Return the latest early epoch of some runs, at which all of them are shown."""
-    return max(map(early_epoch, runs))
 
 
 # --- times of learning ----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from markupsafe import Markup
 from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
-from theory.edge.checked import checked
 from theory.edge.reading import PathLike, as_path
 from validate.compare.answer import CONDITIONS_HEADER
 from validate.compare.flow import ALIGNED_HEADER
@@ -53,8 +52,6 @@ _MOST_SHOWN = 3
 """The figures that a report shows; the others open at a click."""
 _MOST_NAMED = 5
 """The most settings that one sentence names."""
-_EQUATIONS = Path(__file__).with_name("equations.json")
-"""Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 
 
 def render(**context: object) -> str:
@@ -170,23 +167,3 @@ def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
         texts = [value if one else f"{value} ({'; '.join(own)})" for (value, _), own in values.items()]
         rows.append([name, "; ".join(texts), ", ".join(dict.fromkeys(source for _, source in values))])
     return rows
-
-
-@checked
-def equations_behind(functions: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the equations that some functions compute, in the order of the paper.
-
-    Parameters
-    ----------
-    functions : iterable of str
-        Names as "theory.label_distribution".
-
-    Returns
-    -------
-    list of dict
-        equation, says, functions, derivation (its name for ``anchorflow derive``, or None), largest_error
-        (the largest that the tests saw, or None) and standing (what such an error means).
-    """
-    used = set(functions)
-    rows = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
-    return [row for row in rows if used.intersection(row["functions"])]

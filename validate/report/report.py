@@ -39,11 +39,13 @@ from validate.report.figures import (
     paper_figures,
     picture,
 )
-from validate.report.page import equations_behind, render
+from validate.report.page import render
 from validate.terminal.progress import track
 
 FILES, FOLDERS = ("report.html", "report.json"), ("figures/report",)
 """What ``Report.write`` writes into a folder."""
+_EQUATIONS = Path(__file__).with_name("equations.json")
+"""Written by docs/make_equations.py from docs/equations.toml and the errors that the tests recorded."""
 Line = dict[str, Any]
 
 
@@ -248,10 +250,11 @@ class Report(Result):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def equations(self) -> list[Line]:
-        """The rows of the table of equations behind the predictors that were compared."""
-        used = dict.fromkeys(row.predictor for row in self.rows)
+        """The rows of the table of equations behind the predictors that were compared, as in the paper."""
         known = equations()
-        return equations_behind(f"theory.{name}" for predictor in used for name in known[predictor][1])
+        used = {f"theory.{name}" for row in self.rows for name in known[row.predictor][1]}
+        rows = json.loads(_EQUATIONS.read_text(encoding="utf-8"))
+        return [row for row in rows if used.intersection(row["functions"])]
 
     def write(self, out: PathLike) -> tuple[Path, Path]:
         """Write report.html, report.json and the figures (PNG and SVG) into a folder."""

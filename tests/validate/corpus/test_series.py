@@ -170,7 +170,7 @@ def test_the_command_prints_one_table_and_writes_one_figure(here, cli, blank_pic
     monkeypatch.setenv("HOME", str(here))
     assert len(cli(*command[:4], "~/runs/*/model.safetensors", "--json").json()["points"]) == 6
     one = ["--checkpoint", "runs/step1/model.safetensors", "--out", "other"]
-    assert "is for --checkpoints" in cli(*command[:3], *one, code=2).err
+    assert "applies to --checkpoints only" in cli(*command[:3], *one, code=2).err
     assert "in quotes" in cli(*command[:4], *map(str, Path("runs").glob("*/model.safetensors")), code=2).err
     for pattern in (".", "/", "none**/model.safetensors"):
         assert "matches no file" in cli(*command[:4], pattern, code=2).err

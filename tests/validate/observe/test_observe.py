@@ -221,8 +221,6 @@ def test_cosines_are_those_of_the_embedding(transformer_run):
     np.testing.assert_allclose(found.cosines(iter(rows), 2), square, atol=1e-12)
     oblong = cosine_matrix(embedding[rows], embedding[columns])
     np.testing.assert_allclose(found.cosines(iter(rows), 2, iter(columns)), oblong, atol=1e-12)
-    products = embedding[rows] @ embedding[columns].T
-    np.testing.assert_allclose(found.gram(iter(rows), iter(columns), 2), products, atol=1e-12)
     assert found.label == "γ = 0.5, seed 0"
     assert found.tokens == (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 24, 25)
 
@@ -232,7 +230,7 @@ def test_unknown_tokens_and_epochs_are_refused(transformer_run):
     for call, arguments, named in (
         (found.cosines, ([20], 1), "rows"),
         (found.cosines, ([4], 1, [40]), "columns"),
-        (found.gram, ([4], [5], 7), "epoch"),
+        (found.cosines, ([4], 7, [5]), "epoch"),
         (found.at, ("nothing", 1), "observable"),
     ):
         with pytest.raises(InputError, match=f"^{named} = "):
