@@ -221,12 +221,12 @@ def pivot_of(runs: Sequence[Evaluated], measure: Measure, x: str, y: str) -> Piv
         Two settings in which the runs may differ, by their columns in the table, or as a sweep's file
         calls them: "gamma", "N_Z".
     """
-    each = [settings_of(config) for config, _ in runs]
-    known = set[str]().union(*each)
+    settings_of_runs = [settings_of(config) for config, _ in runs]
+    known = set[str]().union(*settings_of_runs)
     # "model" is a column of the table, but in a sweep's file another name of "kind".
     x, y = (axis if axis in known else ALIASES.get(axis, axis) for axis in (x, y))
     at: dict[tuple[Any, Any], list[tuple[Value, dict[str, Any]]]] = defaultdict(list)
-    for (config, metrics), settings in zip(runs, each, strict=True):
+    for (config, metrics), settings in zip(runs, settings_of_runs, strict=True):
         value = measure.of_run(config, metrics)
         if value is not None:
             at[settings.get(x), settings.get(y)].append((value, settings))
@@ -260,14 +260,14 @@ def _cell(
     for value, settings in runs:
         if not math.isnan(ends(value)[0]):
             others = tuple(v for name, v in settings.items() if name not in {"seed", *shown})
-            own = by_seed[settings["seed"]]
-            if others in own:
+            of_seed = by_seed[settings["seed"]]
+            if others in of_seed:
                 raise InputError("seed", settings["seed"], "two runs of one configuration", "name one")
-            own[others] = value
-    alike = len({frozenset(each) for each in by_seed.values()}) == 1
+            of_seed[others] = value
+    alike = len({frozenset(of_seed) for of_seed in by_seed.values()}) == 1
     if not alike or any(isinstance(value, Bound) for value in values):
         return Cell(values, len(by_seed))
     # The runs of a seed are not independent of each other.
-    means = [float(np.mean([ends(v)[0] for v in each.values()])) for each in by_seed.values()]
+    means = [float(np.mean([ends(v)[0] for v in of_seed.values()])) for of_seed in by_seed.values()]
     estimate = over_seeds(means, within)
     return Cell(values, len(by_seed), estimate.low, estimate.high)

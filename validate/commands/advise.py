@@ -75,13 +75,13 @@ def _survey(options: Options) -> int:
     from sim.runs.table import csv_text
     from validate.scales.survey import Surveyed, counts, model_types, surveyed
 
-    found, failed = dict[str, list[Surveyed]](), dict[str, str]()
+    types, failed = dict[str, list[Surveyed]](), dict[str, str]()
     for name in track(model_types(), "measuring types"):
         try:
-            found[name] = surveyed(name)
+            types[name] = surveyed(name)
         except Exception as error:  # The library's classes may raise anything.
             failed[name] = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-    rows = [row for each in found.values() for row in each]
+    rows = [row for tensors in types.values() for row in tensors]
     if options.as_json:
         print_json({"tensors": [row._asdict() for row in rows], "failed": failed})
     elif options.csv:
@@ -90,7 +90,7 @@ def _survey(options: Options) -> int:
             say(f"not made from its default configuration: {name} ({why})")
     else:
         header = ("type", "tensors", "as configured", "not", "not written")
-        table = [[name, *map(str, counts(each))] for name, each in found.items()]
+        table = [[name, *map(str, counts(tensors))] for name, tensors in types.items()]
         notes = [f"not made from its default configuration: {name} ({why})" for name, why in failed.items()]
-        print_table(f"{len(found)} causal model types", header, table, notes=notes)
+        print_table(f"{len(types)} causal model types", header, table, notes=notes)
     return 0

@@ -211,12 +211,12 @@ class EngineOptions(CommandOptions):
                 raise InputError(name, getattr(self, name), problem, remedy)
         slurm = {name: int(text) if text.isdecimal() else text for name, text in self.slurm.items()}
         names = ("device", "kernels", "resume", "overwrite")
-        own = {name: getattr(self, name) for name in names if name in type(self).model_fields}
+        of_command = {name: getattr(self, name) for name in names if name in type(self).model_fields}
         return sim.Execution(
             workers=process_count(self.workers),
             engine=engine,
             engine_options={"scheduler": self.scheduler} if self.scheduler else slurm,
-            **own,
+            **of_command,
             **fields,
         )
 

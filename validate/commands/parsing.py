@@ -26,8 +26,8 @@ Values = TypeVar("Values", bound=CommandOptions)
 
 def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Values:
     """Return the given options of a command; if help is asked for, print it and exit."""
-    own, keys = own_options(options), options.known_keys()
-    by_key = {option.key: option for option in [*own, *keys]}
+    command_options, keys = own_options(options), options.known_keys()
+    by_key = {option.key: option for option in [*command_options, *keys]}
     parser = parser_of(command, options, by_key.values())
     # An option has hyphens where its key in a file has underscores.
     words = [re.sub("^--[^=]*", lambda name: name[0].replace("_", "-"), word) for word in arguments]
@@ -42,10 +42,10 @@ def parse(command: str, options: type[Values], arguments: Sequence[str]) -> Valu
         raise _unknown(rest[0], by_key.values(), words)
     of_keys = {key.key: given.pop(key.key) for key in keys if key.key in given}
     if wants_help:
-        shown = [*own, *options.shown_keys(given, of_keys)]
+        shown = [*command_options, *options.shown_keys(given, of_keys)]
         print(parser_of(command, options, shown).format_help(), end="")
         raise SystemExit(0)
-    for option in own:
+    for option in command_options:
         if option.required and option.key not in given:
             example = _help(options)[-1]
             raise InputError("command", f"anchorflow {command}", f"needs {option.names[0]}", example)
@@ -185,11 +185,11 @@ def print_completion(shell: str) -> None:
         whole.add_argument(option, action="store_true")
     subparsers = whole.add_subparsers()
     for name, purpose in COMMANDS.items():
-        own, *actions = [
+        of_command, *actions = [
             [*own_options(options), *options.known_keys()] for options, _ in commands_of(name).values()
         ]
         of_actions = [option for options in actions for option in options if not option.position]
-        listed = {option.key: option for option in union([own, of_actions])}
+        listed = {option.key: option for option in union([of_command, of_actions])}
         parent = parser_of(name, CommandOptions, listed.values())
         for action in parent._actions:
             known = listed.get(action.dest)

@@ -60,37 +60,37 @@ def run(options: Options) -> int:
         validate.run_study(studies, options.root, **vars(options.execution(resume=True)))
     for study in studies if options.keep else []:
         keeping.keep(study, options.root, folder, drop=options.drop, unfinished=options.unfinished)
-    found = [_summary(study, options.root, folder, count) for study in studies]
+    summaries = [_summary(study, options.root, folder, count) for study in studies]
     if options.as_json:
-        print_json(found)
+        print_json(summaries)
         return 0
     rows = []
-    for each in found:
-        left = each["seconds_left"]
+    for s in summaries:
+        left = s["seconds_left"]
         time = "–" if left is None else duration(left) if left else ""
-        states = ", ".join(f"{each[state]} {state}" for state in _STATES if each[state])
-        rows.append([each["name"], each["purpose"], f"{each['kept']}/{each['total']}", states, time])
+        states = ", ".join(f"{s[state]} {state}" for state in _STATES if s[state])
+        rows.append([s["name"], s["purpose"], f"{s['kept']}/{s['total']}", states, time])
     notes = (
         "kept: runs with kept observations, which claims and figures read.",
         f"run folders: under {options.root}; kept studies no longer need them.",
         f"time left: for training the incomplete runs, with {count} process{'es' * (count > 1)}.",
     )
-    if len(found) > 1:
-        print_text([_sentence(found)])
+    if len(summaries) > 1:
+        print_text([_sentence(summaries)])
     print_table("studies", ["study", "purpose", "kept", "run folders", "time left"], rows, notes=notes)
-    for each in found if options.list else []:
-        lines = [[r["path"], r["state"], "yes" if r["kept"] else "no", r["made_by"]] for r in each["runs"]]
-        print_table(each["name"], ["run", "state", "kept", "made by"], lines)
+    for s in summaries if options.list else []:
+        lines = [[r["path"], r["state"], "yes" if r["kept"] else "no", r["made_by"]] for r in s["runs"]]
+        print_table(s["name"], ["run", "state", "kept", "made by"], lines)
     return 0
 
 
-def _sentence(found: Sequence[dict[str, Any]]) -> str:
+def _sentence(summaries: Sequence[dict[str, Any]]) -> str:
     """Return how many studies are kept whole, and which are not."""
-    whole = sum(each["kept"] == each["total"] for each in found)
-    parts = [f"{e['name']} {e['kept']}/{e['total']}" for e in found if 0 < e["kept"] < e["total"]]
-    none = [each["name"] for each in found if not each["kept"]]
+    whole = sum(s["kept"] == s["total"] for s in summaries)
+    parts = [f"{s['name']} {s['kept']}/{s['total']}" for s in summaries if 0 < s["kept"] < s["total"]]
+    none = [s["name"] for s in summaries if not s["kept"]]
     return (
-        f"{whole} of {len(found)} studies are kept whole: their claims and figures need no training."
+        f"{whole} of {len(summaries)} studies are kept whole: their claims and figures need no training."
         + f" Kept in part: {', '.join(parts)}." * bool(parts)
         + f" Not kept: {', '.join(none)}." * bool(none)
     )

@@ -60,7 +60,7 @@ def run(options: Options) -> int:
         OutputFile(file, argument, options.overwrite).check()
     runs = find_observations(options.runs)
     if options.long:
-        records = long_records([(each.source, each.config, each.metrics) for each in runs])
+        records = long_records([(run.source, run.config, run.metrics) for run in runs])
     else:
         records = [row for o in runs for row in metric_records(Path(o.source), o.config, o.metrics)]
     if options.csv == "-":
@@ -71,6 +71,6 @@ def run(options: Options) -> int:
     if options.as_json:
         print_json(records)
     elif not files and options.csv is None:
-        rows = [[each.source, *row] for each in runs for row in last_rows(each.metrics)]
+        rows = [[run.source, *row] for run in runs for row in last_rows(run.metrics)]
         print_table("the last evaluation of each run", ["run", *LAST_HEADER], rows)
     return 0

@@ -82,15 +82,15 @@ def run(options: Options) -> int:
     from sim.runs.folder import import_option, planned_in, planned_runs, read_config, read_plans
 
     execution, folder, begin = options.execution(), options.out, None
-    own = options.model_fields_set & {"preset", "task"} | options.keys.keys()
+    new = options.model_fields_set & {"preset", "task"} | options.keys.keys()
     is_named = options.config is not None and is_folder(options.config)
     if is_named and not options.resume:
         first = import_option(options.import_first)
         remedy = f"to continue its runs: anchorflow train --resume {quote(str(options.config))}{first}"
         raise InputError("config", str(options.config), "a folder", remedy)
-    if options.resume and (is_named or not (options.config or own)):
+    if options.resume and (is_named or not (options.config or new)):
         folder = Path(options.config or options.out)
-        for name in sorted(own | ({"out"} & options.model_fields_set if is_named else set())):
+        for name in sorted(new | ({"out"} & options.model_fields_set if is_named else set())):
             value, problem = options.keys.get(name, getattr(options, name, "")), "begins a new training"
             raise InputError(name, str(value), problem, f"leave it out: the runs in {folder} continue")
         # First the runs that were begun: they record the file with a model of the user's own.
@@ -101,7 +101,7 @@ def run(options: Options) -> int:
             check_own_files(path, member)
     else:
         config = configuration_of(options)
-        if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in own):
+        if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in new):
             remedy = "give FILE.toml, or name it: --task emb-mlp, --preset demo"
             raise InputError("command", "anchorflow train", "needs something to train", remedy)
         planned = planned_in(folder, config.members())
@@ -157,15 +157,15 @@ def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, 
     runs = [sim.Run.open(path) for path in folders]
     if as_json:
         last = [{"config": r.config.model_dump(mode="json"), "final": r.metrics[-1]} for r in runs]
-        print_json([{"path": str(r.path)} | each for r, each in zip(runs, last, strict=True)])
+        print_json([{"path": str(r.path)} | line for r, line in zip(runs, last, strict=True)])
         return
     parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
     columns = {f"{kind} {part}": (kind, part) for kind in ("accuracy", "loss") for part in parts}
     rows = []
-    for each in runs:
-        values = [each.metrics[-1][kind].get(part) for kind, part in columns.values()]
+    for run in runs:
+        values = [run.metrics[-1][kind].get(part) for kind, part in columns.values()]
         # A data set that a run lacks, or a loss that overflowed, has a dash.
-        rows.append([str(each.path), *("–" if value is None else f"{value:.3f}" for value in values)])
+        rows.append([str(run.path), *("–" if value is None else f"{value:.3f}" for value in values)])
     epochs = " or ".join(str(n) for n in sorted({r.snapshot_epochs[-1] for r in runs}))
     title = f"after {epochs} epoch{'s' * (epochs != '1')}"
     print_table(title, ["run", *columns], rows, spare=list(columns)[len(parts) :])

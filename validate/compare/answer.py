@@ -216,12 +216,12 @@ def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str
         by_seed = [
             {run.config.seed: aligned(run, "accuracy", HELD_OUT, level) for run in s.runs} for s in settings
         ]
-        found = [over_seeds([*values.values()], SHARE) for values in by_seed]
+        estimates = [over_seeds([*values.values()], SHARE) for values in by_seed]
         accuracies = [
             f"{estimate.brief if estimate.n else 'not reached'} at γ = {s.init_rate:g}"
-            for s, estimate in zip(settings, found, strict=True)
+            for s, estimate in zip(settings, estimates, strict=True)
         ]
-        if len(settings) == 2 and all(estimate.n for estimate in found):
+        if len(settings) == 2 and all(estimate.n for estimate in estimates):
             shared = sorted(by_seed[0].keys() & by_seed[1].keys())
             difference = over_seeds([by_seed[0][seed] - by_seed[1][seed] for seed in shared], COSINE)
             accuracies.append(f"the difference is {difference.brief}")
@@ -238,10 +238,10 @@ def _sentence(settings: Sequence[Setting]) -> str:
         return _undecidable(first.task)
 
     def at(setting: Setting) -> str:
-        found = over_seeds([correlation(run) for run in setting.runs], COSINE)
-        seeds = f"{found.n} of " * (found.n < len(setting.runs)) + setting.seeds_text
-        interval = ", 95 %" if found.low is not None else ", so no interval" * (found.n == 1)
-        return f"{found.brief} at {early_text(setting)} ({seeds}{interval})"
+        estimate = over_seeds([correlation(run) for run in setting.runs], COSINE)
+        seeds = f"{estimate.n} of " * (estimate.n < len(setting.runs)) + setting.seeds_text
+        interval = ", 95 %" if estimate.low is not None else ", so no interval" * (estimate.n == 1)
+        return f"{estimate.brief} at {early_text(setting)} ({seeds}{interval})"
 
     # Where several tasks or models are answered, the setting's label says which one this is.
     which = first.label.replace(" = ", " ")

@@ -93,15 +93,15 @@ def flow_cosines(
     began = time.process_time()
     check_flow(config)
     if isinstance(config.model, EmbMLPConfig):
-        found = predicted_embedding(accuracies=accuracies, seeds=STARTS, **flow_options(config), **options)
+        course = predicted_embedding(accuracies=accuracies, seeds=STARTS, **flow_options(config), **options)
     else:
         from validate.predict.course import course_embedding  # Reports are made without torch's transforms.
 
         limit = options.get("max_gradients", MOST_GRADIENTS)
-        found = course_embedding(config, accuracies, STARTS, limit)
+        course = course_embedding(config, accuracies, STARTS, limit)
     anchors = list(config.build_task().anchors)
-    cosines, apart = [*found.cosines(anchors)], found.apart(anchors).tolist()
-    return cosines, apart, found.gradient_error, time.process_time() - began
+    cosines, apart = [*course.cosines(anchors)], course.apart(anchors).tolist()
+    return cosines, apart, course.gradient_error, time.process_time() - began
 
 
 def apart_sentence(apart: Sequence[float]) -> str:
@@ -182,19 +182,19 @@ def aligned(setting: Setting) -> list[Level]:
     """
     runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} followed"
     known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
-    wanted = sorted({accuracy_at(*seen) for own in known.values() for seen in own})
+    wanted = sorted({accuracy_at(*seen) for snapshots in known.values() for seen in snapshots})
     matrices, *_, seconds = flow_cosines(setting.config, wanted)
-    found = []
-    for level, own in known.items():
-        observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in own])
-        flow = np.array([off_diagonal(matrices[wanted.index(accuracy_at(*seen))]) for seen in own])
+    levels = []
+    for level, snapshots in known.items():
+        observed = np.array([off_diagonal(run.cosines(tokens, epoch)) for run, epoch in snapshots])
+        flow = np.array([off_diagonal(matrices[wanted.index(accuracy_at(*seen))]) for seen in snapshots])
         labels = np.broadcast_to(off_diagonal(uniform_cosines(setting.task, tokens)), flow.shape)
         guess = np.broadcast_to(RIVALS[MAPPING](setting.task, tokens), flow.shape)
         predicted = {name: flow, UNIFORM: labels, MAPPING: guess}
         cost = {name: seconds, UNIFORM: 0.0, MAPPING: 0.0}
         if len(runs) > 1:
             predicted[SEED] = np.roll(observed, -1, axis=0)
-            each = [run.seconds * epoch / max(run.metrics[-1]["epoch"], 1) for run, epoch in own]
+            each = [run.seconds * epoch / max(run.metrics[-1]["epoch"], 1) for run, epoch in snapshots]
             cost[SEED] = float(np.median(each))
         rows = []
         for predictor, cosines in predicted.items():
@@ -203,5 +203,5 @@ def aligned(setting: Setting) -> list[Level]:
             if predictor == SEED:
                 pearson, slopes, rmse = (replace(e, low=None, high=None) for e in (pearson, slopes, rmse))
             rows.append(Aligned(level, predictor, pearson, slopes, rmse, cost[predictor]))
-        found.append(Level(level, observed, predicted, rows))
-    return found
+        levels.append(Level(level, observed, predicted, rows))
+    return levels

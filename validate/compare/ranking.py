@@ -57,16 +57,16 @@ def ranking(setting: Setting) -> list[Ranked]:
     if len(tokens) < 3:
         return []
     observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in runs])
-    found, none = [], over_seeds([])
+    ranked, none = [], over_seeds([])
     for name, matrices in predictions(runs, [*map(early_epoch, runs)], tokens).items():
         predicted = np.array([*map(off_diagonal, matrices)])
         skill = skill_over_zeros(predicted, observed)
         pearson, rmse = agreement(predicted, observed, "pearson", "rmse")
-        found.append(Ranked(name, False, pearson, over_seeds(skill, SKILL), rmse))
+        ranked.append(Ranked(name, False, pearson, over_seeds(skill, SKILL), rmse))
     for name, pairs in RIVALS.items():
         (pearson,) = agreement(pairs(setting.task, tokens), observed, "pearson")
-        found.append(Ranked(name, True, pearson, none, none))
-    return sorted(found, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
+        ranked.append(Ranked(name, True, pearson, none, none))
+    return sorted(ranked, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
 
 
 # --- the prediction alone, by kinds of pairs ------------------------------------------------------------
@@ -101,7 +101,7 @@ class Agreement:
 
 def agreements(setting: Setting) -> list[Agreement]:
     """Return how the prediction agrees with each run at its early epoch, for each kind of pairs and all."""
-    tokens, found = setting.task.anchors, []
+    tokens, by_kind = setting.task.anchors, []
     if len(tokens) < 3:
         return []
     observed = np.array([cosine_pairs(run, tokens, early_epoch) for run in setting.runs])
@@ -112,8 +112,8 @@ def agreements(setting: Setting) -> list[Agreement]:
         slopes = over_seeds([slope(*own) for own in zip(x, y, strict=True)])
         alike = np.where(np.isnan(x + y), np.nan, np.sign(x) == np.sign(y))
         sign = over_seeds(alike.mean(axis=1), SHARE)
-        found.append(Agreement(kind, pearson, slopes, sign, rmse))
-    return found
+        by_kind.append(Agreement(kind, pearson, slopes, sign, rmse))
+    return by_kind
 
 
 # --- the error budget -----------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
     Only the Emb-MLP has such a ladder. A step is left out where a run lacks what its rungs need, as may
     a kept run that an older version observed.
     """
-    found = []
+    distances = []
     for setting in track(settings, "taking error budgets"):
         groups = groups_of(setting.task) if setting.kind == "emb-mlp" else {}
         for epoch, (group, tokens) in product(setting.epochs(), groups.items()):
@@ -188,5 +188,5 @@ def rung_distances(settings: Sequence[Setting]) -> list[RungDistance]:
             for lower, upper, cause in (*STEPS, *WHOLE):
                 if {lower, upper} <= rungs.keys():
                     sizes = agreement(rungs[lower], rungs[upper], "rmse", "largest_error")
-                    found.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
-    return found
+                    distances.append(RungDistance(setting.label, epoch, group, lower, upper, cause, *sizes))
+    return distances

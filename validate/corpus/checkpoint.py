@@ -225,13 +225,13 @@ def _in_folder(path: Path) -> Path:
         return path
     snapshots = path / "snapshots"
     if is_folder(snapshots):
-        found, main = sorted(each for each in snapshots.iterdir() if each.is_dir()), path / "refs" / "main"
-        if is_file(main):
-            found = [snapshots / main.read_text().strip()]
-        if len(found) != 1:
-            names = ", ".join(each.name for each in found[:8])
-            raise InputError("path", str(path), f"holds {len(found)} snapshots", f"name one: {names}")
-        path = found[0]
+        folders = sorted(folder for folder in snapshots.iterdir() if folder.is_dir())
+        if is_file(main := path / "refs" / "main"):
+            folders = [snapshots / main.read_text().strip()]
+        if len(folders) != 1:
+            names = ", ".join(folder.name for folder in folders[:8])
+            raise InputError("path", str(path), f"holds {len(folders)} snapshots", f"name one: {names}")
+        path = folders[0]
     files = [path / name for name in _FILES if is_file(path / name)]
     if len(files) != 1:
         problem = f"a folder with {'both' if files else 'neither'} of {' and '.join(_FILES)}"
@@ -252,14 +252,14 @@ def _load_pickle(path: Path) -> dict[str, torch.Tensor]:
         reason = str(error).partition("\n")[0]
         problem = f"torch.load(weights_only=True) refuses it ({reason})"
         raise InputError("path", str(path), problem, "save its state_dict alone") from None
-    found, left = dict[str, torch.Tensor](), [("", held)]
+    tensors, left = dict[str, torch.Tensor](), [("", held)]
     while left:
         name, value = left.pop()
         if isinstance(value, torch.Tensor):
-            found[name] = value
+            tensors[name] = value
         elif isinstance(value, Mapping):
             left += [(f"{name}.{key}".strip("."), inner) for key, inner in value.items()]
-    return found
+    return tensors
 
 
 def as_matrix_of_rows(name: str, values: Any) -> npt.NDArray[np.float64]:

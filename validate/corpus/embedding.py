@@ -139,7 +139,7 @@ def counts_and_controls(
         tokens, labels = corpus
         counts = pair_counts(tokens, labels, n_rows)
         shuffled = (rng.permutation(np.asarray(labels)) for _ in range(n_controls))
-        return [counts, *(pair_counts(tokens, each, n_rows) for each in shuffled)]
+        return [counts, *(pair_counts(tokens, text, n_rows) for text in shuffled)]
     V = corpus.vocab_size if isinstance(corpus, Corpus) else n_rows
     if n_rows < V or (n_rows > V and not padded):
         padding = ", or padded=True (--padded)" if n_rows > V else ""
@@ -148,7 +148,7 @@ def counts_and_controls(
     # The first pass would exhaust an iterator.
     sequences = corpus if isinstance(corpus, Corpus) or not isinstance(corpus, Iterable) else list(corpus)
     texts = (shuffled_tokens(sequences, V, rng) for _ in range(n_controls))
-    return [corpus_counts(each, n_rows) for each in (sequences, *texts)]
+    return [corpus_counts(text, n_rows) for text in (sequences, *texts)]
 
 
 def token_sets(

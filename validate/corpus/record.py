@@ -97,7 +97,7 @@ class Recorder:
             if not callable(loss):
                 remedy = "give a function without arguments that returns the loss"
                 raise InputError(f"losses[{name!r}]", loss, "not a function", remedy)
-        self._told, self._unwritten = set[str](), False
+        self._warned, self._unwritten = set[str](), False
         self._file = None if out is None else as_path("out", out).absolute()
         self._overwrite, self._columns = overwrite or resume, dict[str, float | None]()
         self._resume, self._earlier = resume, list[dict[str, float]]()
@@ -149,8 +149,8 @@ class Recorder:
         else:
             corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
             ((_, self._tokens),) = token_sets(corpora[0], (), top, (), rng)
-            own: CountPredictor = "tied" if role.reads_out else "bigram"
-            for p in (own, "marginal", "readout"):
+            learned: CountPredictor = "tied" if role.reads_out else "bigram"
+            for p in (learned, "marginal", "readout"):
                 self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]
         self._embedding = role.name
 
@@ -237,7 +237,7 @@ class Recorder:
         """Call the losses in evaluation mode; modes and random generators are then as before."""
         if not self._losses:
             return {}
-        modes, found = {module: module.training for module in self.model.modules()}, dict[str, float]()
+        modes, losses = {module: module.training for module in self.model.modules()}, dict[str, float]()
         states = random.getstate(), np.random.get_state()  # noqa: NPY002
         devices = {p.device for p in self.model.parameters() if p.device.type == "cuda"}
         with torch.random.fork_rng(devices):
@@ -245,21 +245,21 @@ class Recorder:
             try:
                 for name, loss in self._losses.items():
                     try:
-                        found[f"loss/{name}"] = float(loss())
+                        losses[f"loss/{name}"] = float(loss())
                     except Exception as error:  # It is the user's.
                         self._tell(f"the loss {name!r} gave no number ({type(error).__name__}: {error})")
-                        found[f"loss/{name}"] = math.nan
+                        losses[f"loss/{name}"] = math.nan
             finally:
                 for module, mode in modes.items():
                     module.training = mode
                 random.setstate(states[0])
                 np.random.set_state(states[1])  # noqa: NPY002
-        return found
+        return losses
 
     def _tell(self, problem: str) -> None:
         """Warn of a problem once; problems of one kind begin alike."""
-        if (kind := problem.partition(" (")[0]) not in self._told:
-            self._told.add(kind)
+        if (kind := problem.partition(" (")[0]) not in self._warned:
+            self._warned.add(kind)
             warnings.warn(f"Recorder: {problem}", stacklevel=2)
 
     def _keep(self, row: dict[str, float]) -> dict[str, float]:
@@ -296,11 +296,11 @@ class Recorder:
         values = rows.double().where(rows.isfinite().all(dim=1, keepdim=True), 0.0).numpy()
         columns: dict[str, float] = {}
         for predictor, grams in self._grams.items():
-            found = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
-            own, control = found.pearson, found.control.mean
-            numbers = {"pearson": own.mean, "low": own.low, "high": own.high, "control": control}
+            association = associate_rows(values, np.arange(len(values)), grams, False, self._seed)
+            pearson, control = association.pearson, association.control.mean
+            numbers = {"pearson": pearson.mean, "low": pearson.low, "high": pearson.high, "control": control}
             columns |= {f"{k}/{predictor}": math.nan if x is None else x for k, x in numbers.items()}
-            columns.setdefault("mean cosine", found.observed_mean)
+            columns.setdefault("mean cosine", association.observed_mean)
         return columns
 
     def close(self) -> None:

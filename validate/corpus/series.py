@@ -131,11 +131,11 @@ def compare_series(
     """
     if not checkpoints:
         raise InputError("checkpoints", [], "none", "name at least one")
-    found = [Checkpoint(checkpoint, weights_only=weights_only) for checkpoint in checkpoints]
-    if steps and len(steps) != len(found):
-        raise InputError("steps", len(steps), f"not one for each of {len(found)} checkpoints", "give as many")
-    numbers = list(steps) or steps_of([checkpoint.name for checkpoint in found])
-    opened = sorted(zip(numbers, found, strict=True), key=lambda each: each[0])
+    files = [Checkpoint(checkpoint, weights_only=weights_only) for checkpoint in checkpoints]
+    if steps and len(steps) != len(files):
+        raise InputError("steps", len(steps), f"not one for each of {len(files)} checkpoints", "give as many")
+    numbers = list(steps) or steps_of([checkpoint.name for checkpoint in files])
+    opened = sorted(zip(numbers, files, strict=True), key=lambda each: each[0])
     shape = opened[0][1].matrices(tensor, readout)[0].rows.shape
     rng = np.random.default_rng(seed)
     corpora = counts_and_controls(corpus, shape[0], padded, controls, rng)
@@ -144,12 +144,12 @@ def compare_series(
     points, rows, unsaid = [], [], []
     for step, checkpoint in opened:
         matrices = checkpoint.matrices(tensor, readout)
-        for kind, matrix, own in matrices:
+        for kind, matrix, fitting in matrices:
             # A read-out may have more rows than the embedding, or fewer: padding.
             if (matrix.shape != shape and kind == matrices[0].kind) or len(matrix) <= chosen.max():
                 problem = f"its {kind} has the shape {matrix.shape}, the first embedding {shape}"
                 raise InputError("checkpoints", checkpoint.name, problem, "name revisions of one model")
-            for predictor in predictors or own:
+            for predictor in predictors or fitting:
                 association = associate_rows(matrix, chosen, grams(predictor), False, seed)
                 points.append(Point(step, checkpoint.name, kind, predictor, association))
         first = matrices[0]

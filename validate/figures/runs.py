@@ -45,10 +45,10 @@ def of_kind(
 ) -> list[Setting]:
     """Return the settings of some kinds of model; if ``needs`` says why, refuse runs without any."""
     models = [(o, o.config.model) for o in apart(observations)]
-    found = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
-    if needs and not found:
+    chosen = [o for o, m in models if m.kind in kinds and (not norm or getattr(m, "norm", "") == norm)]
+    if needs and not chosen:
         raise InputError("runs", len(observations), needs, "give such runs")
-    return group_runs(found) if found else []
+    return group_runs(chosen) if chosen else []
 
 
 def apart(observations: Sequence[Observations]) -> list[Observations]:
@@ -92,7 +92,7 @@ def moments(observations: Sequence[Observations], setting: Setting) -> list[Mome
     Those are the seeds that go on after the setting's end to the paper's late epoch.
     """
     looks = (OBSERVED, OTHERS)
-    found = [
+    shown = [
         Moment(part, epoch, of, look)
         for epoch in shown_epochs(setting)
         for (of, part), look in zip(by_mechanism(setting).items(), looks, strict=False)
@@ -101,8 +101,8 @@ def moments(observations: Sequence[Observations], setting: Setting) -> list[Mome
     runs = [o for o in observations if o.source in sources and epoch in o.epochs]
     if runs := [o for o in runs if o.epochs[-1] > setting.epochs()[-1]]:
         late = replace(setting, runs=tuple(runs))
-        found.append(Moment(late, epoch, late.seeds_text, GOING_ON))
-    return found
+        shown.append(Moment(late, epoch, late.seeds_text, GOING_ON))
+    return shown
 
 
 def at_each_epoch(shown: Sequence[Moment]) -> list[list[Moment]]:
@@ -114,14 +114,14 @@ def at_each_epoch(shown: Sequence[Moment]) -> list[list[Moment]]:
 
 def moments_text(shown: Sequence[Moment]) -> str:
     """Return sentences on seeds that are drawn apart and on those that go on, or nothing."""
-    found = ""
+    text = ""
     if names := list(dict.fromkeys(m.of for m in shown if m.of and m.look is not GOING_ON)):
         rule = f"{ON_KEY:g} of the last position's attention on the key at epoch {KEY_EPOCH}"
-        found += f" Seeds that learn in two ways are drawn apart: attention in layer 2 {' or '.join(names)} "
-        found += f"(more, or less, than {rule})."
+        text += f" Seeds that learn in two ways are drawn apart: attention in layer 2 {' or '.join(names)} "
+        text += f"(more, or less, than {rule})."
     for late in (m for m in shown if m.look is GOING_ON):
-        found += f" {late.of} goes on to epoch {late.epoch}."
-    return found
+        text += f" {late.of} goes on to epoch {late.epoch}."
+    return text
 
 
 def on_key(run: Observations, epoch: int) -> float:
@@ -138,12 +138,12 @@ def by_mechanism(setting: Setting) -> dict[str, Setting]:
     """
     if not (is_printed(setting) and setting.has("key_attention") and KEY_EPOCH in setting.epochs()):
         return {"": setting}
-    found: dict[str, list[Observations]] = {TO_KEY: [], TO_ANCHORS: []}
+    runs_of: dict[str, list[Observations]] = {TO_KEY: [], TO_ANCHORS: []}
     for run in setting.runs:
-        found[TO_KEY if on_key(run, KEY_EPOCH) > ON_KEY else TO_ANCHORS].append(run)
-    if not all(found.values()):
+        runs_of[TO_KEY if on_key(run, KEY_EPOCH) > ON_KEY else TO_ANCHORS].append(run)
+    if not all(runs_of.values()):
         return {"": setting}
-    parts = {name: replace(setting, runs=tuple(runs)) for name, runs in found.items()}
+    parts = {name: replace(setting, runs=tuple(runs)) for name, runs in runs_of.items()}
     return {f"{name} ({part.seeds_text})": part for name, part in parts.items()}
 
 
@@ -164,12 +164,12 @@ def small_scale(settings: Sequence[Setting]) -> Setting:
 
 def large_scales(settings: Sequence[Setting]) -> list[Setting]:
     """Return the settings of large initial weights; refuse settings without any."""
-    found = [s for s in settings if s.init_rate <= LARGEST]
-    if not found:
+    large = [s for s in settings if s.init_rate <= LARGEST]
+    if not large:
         rates = sorted({s.init_rate for s in settings})
         remedy = f"give runs at γ ≤ {LARGEST:g} too"
         raise InputError("init_rate", rates, "no large initial weights, which this figure shows", remedy)
-    return found
+    return large
 
 
 def over_settings(each: Sequence[FloatArray]) -> FloatArray:
@@ -249,11 +249,11 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     length += f" (printed: {paper.training.epochs})" * (curves != str(paper.training.epochs))
     compared = _compared(settings)
     deviations = [
-        f"{name} {' or '.join(map(_thousands, sorted(own)))} (printed: {_thousands(printed)})"
-        for name, (own, printed) in compared.items()
-        if not own <= {printed}
+        f"{name} {' or '.join(map(_thousands, sorted(values)))} (printed: {_thousands(printed)})"
+        for name, (values, printed) in compared.items()
+        if not values <= {printed}
     ]
-    alike = ", ".join(name for name, (own, _) in compared.items() if own)
+    alike = ", ".join(name for name, (values, _) in compared.items() if values)
     return f"γ = {rates}; {length}; {'; '.join(deviations) or f'{alike} as printed'}"
 
 

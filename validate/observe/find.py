@@ -49,15 +49,15 @@ def find_observations(sources: Source | Iterable[Source], *, variants: bool = Fa
     InputError
         If a path holds no run, or a run cannot be read.
     """
-    found: list[Observations] = []
+    observations: list[Observations] = []
     for source in [sources] if isinstance(sources, (str, os.PathLike, Run, Observations)) else sources:
         if isinstance(source, Observations):
-            found.append(source)
+            observations.append(source)
         elif isinstance(source, Run):
-            found.append(observe(source))
+            observations.append(observe(source))
         else:
-            found += map(observe_path, _inside(as_path("run", source), variants))
-    return found
+            observations += map(observe_path, _inside(as_path("run", source), variants))
+    return observations
 
 
 def kept(
@@ -88,18 +88,18 @@ def kept(
         inside = runs_inside(where / study / (variant or ""), *((1, 2) if variant is None else (1,)))
         held = [RunFolder(path) for path in inside]
         done = [run for run in held if run.has_provenance and run.read_provenance()["status"] == "complete"]
-        found = [observe(Run.open(run.path)) for run in done]
+        observations = [observe(Run.open(run.path)) for run in done]
     else:
         where = as_path("folder", folder)
         pattern = f"*{KEPT_SUFFIX}" if variant is None else f"{variant}__*{KEPT_SUFFIX}"
         # Without a list every file is refused, instead of being overlooked.
         files = kept_files(study, where) or (where / study).glob(pattern)
-        found = [read_kept(file) for file in files if file.match(pattern)]
-    if not found:
+        observations = [read_kept(file) for file in files if file.match(pattern)]
+    if not observations:
         name = study if variant is None else f"{study}, variant {variant}"
         remedy = how_to_make(study, None if root is None else where, where)
         raise NoRunsError("study", name, f"no runs of it in {where}", remedy)
-    return sorted(found, key=_order)
+    return sorted(observations, key=_order)
 
 
 def how_to_make(study: str, root: Path | None, folder: Path = KEPT) -> str:
@@ -161,12 +161,12 @@ def _arrays(run: Run) -> dict[str, FloatArray]:
     from sim.models.base import model_of
     from validate.observe.parameters import draw_probe, observe_parameters
 
-    probe, found = draw_probe(run.task), []
+    probe, snapshots = draw_probe(run.task), []
     for epoch in run.snapshot_epochs:
         parameters = {name: array.astype(np.float64) for name, array in run.snapshot(epoch).items()}
-        found.append(observe_parameters(parameters, run.config, probe))
-    shared = [name for name in found[0] if all(name in other for other in found)]
-    arrays: dict[str, FloatArray] = {name: np.stack([other[name] for other in found]) for name in shared}
+        snapshots.append(observe_parameters(parameters, run.config, probe))
+    shared = [name for name in snapshots[0] if all(name in other for other in snapshots)]
+    arrays: dict[str, FloatArray] = {name: np.stack([other[name] for other in snapshots]) for name in shared}
     # Without an axis of epochs: the anchors' labels in the training data, and an Emb-MLP's frozen flow.
     anchors, C = list(run.task.anchors), run.token_label_matrix
     counts, n_sequences = run.token_label_counts()

@@ -157,14 +157,14 @@ def group_runs(runs: Source | Iterable[Setting | Source]) -> list[Setting]:
     flat = {key: dict(flattened("", json.loads(key))) for key in grouped}
     differing = _telling(list(flat.values()))
     settings = []
-    for key, own in grouped.items():
+    for key, alike in grouped.items():
         label = f"γ = {flat[key]['init_rate']}"
         for name in differing:
             value = flat[key].get(name, "none")
             if len(value) > _LONGEST:  # As of a whole table: its ends and a digest.
                 value = f"{value[:30]} ... {value[-10:]} {digest(value.encode())[:8]}"
             label += f", {name.split('.')[-1]} = {value}"
-        settings.append(Setting(label, tuple(sorted(own, key=lambda run: run.config.seed))))
+        settings.append(Setting(label, tuple(sorted(alike, key=lambda run: run.config.seed))))
     return sorted(settings, key=lambda setting: (setting.init_rate, setting.label))
 
 

@@ -40,18 +40,18 @@ def observe_language(run: Run) -> dict[str, FloatArray]:
     corpora = run.corpora()
     shown = {name: most_frequent(corpus) for name, corpus in corpora.items()}
     every = {name: _distinct(corpus) for name, corpus in corpora.items()}
-    found = {f"entropy/{name}": next_token_entropies(corpus) for name, corpus in corpora.items()}
+    arrays = {f"entropy/{name}": next_token_entropies(corpus) for name, corpus in corpora.items()}
     rng = numpy_stream(run.config.seed, "observe/shuffled")
     shuffled = {}
     for name, corpus in corpora.items():
         tokens = np.concatenate(shuffled_tokens(corpus, corpus.vocab_size, rng))
         shuffled[name] = Corpus(tokens.astype(np.int32), corpus.ends, corpus.words)
-    found |= _predicted(_counts(corpora), shown, every, "predicted")
-    found |= _predicted(_counts(shuffled), shown, every, "control")
+    arrays |= _predicted(_counts(corpora), shown, every, "predicted")
+    arrays |= _predicted(_counts(shuffled), shown, every, "control")
     matched = _matched(corpora)
-    found |= {f"matched/{name}": tokens.astype(np.float64) for name, tokens in matched.items()}
+    arrays |= {f"matched/{name}": tokens.astype(np.float64) for name, tokens in matched.items()}
     snapshots = [_geometry(run.embedding(epoch), shown, every, matched) for epoch in run.snapshot_epochs]
-    return found | {name: np.stack([each[name] for each in snapshots]) for name in snapshots[0]}
+    return arrays | {name: np.stack([each[name] for each in snapshots]) for name in snapshots[0]}
 
 
 def next_token_entropies(corpus: Corpus) -> FloatArray:
@@ -89,10 +89,10 @@ def _matched(corpora: Mapping[str, Corpus]) -> dict[str, IntArray]:
     if len(corpora) < 2:
         return {}
     (first, one), (second, other), *_ = corpora.items()
-    own, theirs = _distinct(one), _distinct(other)
-    is_other = np.isin(np.arange(other.vocab_size), np.setdiff1d(theirs, own))
+    one_tokens, other_tokens = _distinct(one), _distinct(other)
+    is_other = np.isin(np.arange(other.vocab_size), np.setdiff1d(other_tokens, one_tokens))
     others = np.where(is_other, other.counts, 0)
-    pairs = nearest_in_ratio(one.counts, others, np.setdiff1d(own, theirs), MATCHED)
+    pairs = nearest_in_ratio(one.counts, others, np.setdiff1d(one_tokens, other_tokens), MATCHED)
     if len(pairs) < 2:
         return {}
     return dict(zip((first, second), np.array(pairs).T, strict=True))
@@ -101,15 +101,15 @@ def _matched(corpora: Mapping[str, Corpus]) -> dict[str, IntArray]:
 def _predicted(
     counts: CorpusCounts, shown: Mapping[str, IntArray], every: Mapping[str, IntArray], kind: str
 ) -> dict[str, FloatArray]:
-    found = {}
+    arrays = {}
     for predictor in PREDICTORS:
         for name, tokens in shown.items():
             gram = corpus_gram(counts, tokens, predictor)
-            found[f"{kind}/{predictor}/{name}"] = cosines_of_gram(gram, mean_removed=False)
-            found[f"{kind}/{predictor}/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
+            arrays[f"{kind}/{predictor}/{name}"] = cosines_of_gram(gram, mean_removed=False)
+            arrays[f"{kind}/{predictor}/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
             mean = corpus_mean_cosine(counts, every[name], predictor)
-            found[f"{kind}_mean/{predictor}/{name}"] = np.asarray(mean)
-    return found
+            arrays[f"{kind}_mean/{predictor}/{name}"] = np.asarray(mean)
+    return arrays
 
 
 def _geometry(
@@ -119,14 +119,14 @@ def _geometry(
     matched: Mapping[str, IntArray],
 ) -> dict[str, FloatArray]:
     centre = embedding[np.unique(np.concatenate(list(every.values())))].mean(axis=0)
-    found = {f"mean_cosine_matched/{n}": _mean_cosine(embedding[tokens]) for n, tokens in matched.items()}
+    arrays = {f"mean_cosine_matched/{n}": _mean_cosine(embedding[tokens]) for n, tokens in matched.items()}
     for name, tokens in shown.items():
         gram = embedding[tokens] @ embedding[tokens].T
-        found[f"cosine/{name}"] = cosines_of_gram(gram, mean_removed=False)
-        found[f"cosine/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
-        found[f"mean_cosine/{name}"] = _mean_cosine(embedding[every[name]])
-        found[f"mean_cosine_centred/{name}"] = _mean_cosine(embedding[every[name]] - centre)
-    return found
+        arrays[f"cosine/{name}"] = cosines_of_gram(gram, mean_removed=False)
+        arrays[f"cosine/centred/{name}"] = cosines_of_gram(gram, mean_removed=True)
+        arrays[f"mean_cosine/{name}"] = _mean_cosine(embedding[every[name]])
+        arrays[f"mean_cosine_centred/{name}"] = _mean_cosine(embedding[every[name]] - centre)
+    return arrays
 
 
 def cosines_of_gram(gram: FloatArray, mean_removed: bool) -> FloatArray:

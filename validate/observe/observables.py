@@ -29,13 +29,13 @@ def embedding_geometry(embedding: FloatArray, task: Task) -> dict[str, FloatArra
     """
     rows = embedding[list(tokens_of(task))]
     n_anchors = len(task.anchors)
-    found = {"gram": rows[:n_anchors] @ rows.T, "norms": np.linalg.norm(rows, axis=1)}
-    for name, own in (("pca", rows), ("pca_anchors", embedding[list(task.reasoning_anchors)])):
-        if len(own) > 1:
+    arrays = {"gram": rows[:n_anchors] @ rows.T, "norms": np.linalg.norm(rows, axis=1)}
+    for name, vectors in (("pca", rows), ("pca_anchors", embedding[list(task.reasoning_anchors)])):
+        if len(vectors) > 1:
             # Centred, n rows span n − 1 directions at most.
-            parts = principal_components(own, min(COMPONENTS, len(own) - 1, own.shape[1]))
-            found |= {name: parts.coordinates, f"{name}_variance": parts.explained}
-    return found
+            parts = principal_components(vectors, min(COMPONENTS, len(vectors) - 1, vectors.shape[1]))
+            arrays |= {name: parts.coordinates, f"{name}_variance": parts.explained}
+    return arrays
 
 
 def value_direction(
@@ -56,13 +56,13 @@ def value_direction(
 
 def spectra(parameters: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Return "singular/NAME" (k,) and "effective_rank/NAME" () of every matrix among the parameters."""
-    found: dict[str, FloatArray] = {}
+    arrays: dict[str, FloatArray] = {}
     for name, matrix in parameters.items():
         if matrix.ndim == 2:
             values = np.asarray(np.linalg.svd(matrix, compute_uv=False), np.float64)
-            found[f"singular/{name}"] = values
-            found[f"effective_rank/{name}"] = np.asarray(effective_rank(values))
-    return found
+            arrays[f"singular/{name}"] = values
+            arrays[f"effective_rank/{name}"] = np.asarray(effective_rank(values))
+    return arrays
 
 
 def effective_rank(singular_values: npt.ArrayLike) -> float:
@@ -116,13 +116,13 @@ def mean_outputs(logits: FloatArray, mapping: IntArray, task: Task) -> dict[str,
     "label_mass/NAME" ().
     """
     probabilities = softmax(logits, axis=1)
-    found: dict[str, FloatArray] = {}
-    for index, own in enumerate(task.mappings):
+    arrays: dict[str, FloatArray] = {}
+    for index, m in enumerate(task.mappings):
         mean = probabilities[mapping == index].mean(axis=0)
-        labels = task.label_range(own)
-        found[f"outputs/{own.name}"] = mean
-        found[f"label_mass/{own.name}"] = np.asarray(mean[labels.start : labels.stop].sum())
-    return found
+        labels = task.label_range(m)
+        arrays[f"outputs/{m.name}"] = mean
+        arrays[f"label_mass/{m.name}"] = np.asarray(mean[labels.start : labels.stop].sum())
+    return arrays
 
 
 def held_out_deviations(logits: FloatArray, labels: IntArray) -> dict[str, FloatArray]:

@@ -33,18 +33,18 @@ SEED = 0
 def observe_parameters(parameters: Parameters, config: MemberConfig, probe: Probe) -> dict[str, FloatArray]:
     """Return the observables of one member's parameters: its embedding alone, or all tensors of its model."""
     task, model = config.build_task(), model_of(config.model)
-    found = observables.embedding_geometry(parameters[config.model.embedding], task)
-    found |= observables.spectra(parameters)
+    arrays = observables.embedding_geometry(parameters[config.model.embedding], task)
+    arrays |= observables.spectra(parameters)
     if set(parameters) != set(tensor_specs(config)):
-        return found
+        return arrays
     if (held_out := draw_held_out(task)) is not None:
         sequences, labels = held_out
         logits = model.logits(_tensors(parameters), _batch(sequences))[0]
-        found |= observables.held_out_deviations(logits.numpy(), labels)
+        arrays |= observables.held_out_deviations(logits.numpy(), labels)
     if "attention" in model.shows:
-        return found | _of_attention(parameters, model, task, probe)
+        return arrays | _of_attention(parameters, model, task, probe)
     logits = model.logits(_tensors(parameters), _batch(probe.sequences))[0]
-    return found | observables.mean_outputs(logits.numpy(), probe.mapping, task)
+    return arrays | observables.mean_outputs(logits.numpy(), probe.mapping, task)
 
 
 def _of_attention(
@@ -54,25 +54,25 @@ def _of_attention(
     last, embedding = model.n_layers - 1, parameters[model.section.embedding]
     names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
     seen = model.intermediates(_tensors(parameters), _batch(probe.sequences), names)
-    found = observables.first_attention(_head(seen["0.attention"]))
+    arrays = observables.first_attention(_head(seen["0.attention"]))
     logits, attention = (_head(seen[f"{last}.{name}"])[:, -1] for name in ("attention_logits", "attention"))
-    found |= observables.last_row(logits, attention, probe.position)
+    arrays |= observables.last_row(logits, attention, probe.position)
     sums = ~np.array([mapping.is_table for mapping in task.mappings])[probe.mapping]
     if sums.any():
         rows = observables.last_row(logits[sums], attention[sums], probe.position[sums])
-        found["key_attention"] = np.diagonal(rows["last_attention"]).copy()
+        arrays["key_attention"] = np.diagonal(rows["last_attention"]).copy()
     if "positions" in model.shows:  # With all token embeddings zero (Fig. 15C), shape (L,).
         bare = {**parameters, model.section.embedding: np.zeros_like(embedding)}
         anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
         name = f"{last}.attention_logits"
         alone = model.intermediates(_tensors(bare), anything, [name])
-        found["last_logits_positions"] = _head(alone[name])[0, -1]
+        arrays["last_logits_positions"] = _head(alone[name])[0, -1]
     if (W_V := parameters.get("0.W_V")) is not None:  # A user's own model may lack it.
         tokens, anchors = tokens_of(task), task.reasoning_anchors or task.anchors
-        found["wv_direction"] = observables.value_direction(embedding, W_V, tokens, anchors)
+        arrays["wv_direction"] = observables.value_direction(embedding, W_V, tokens, anchors)
     # ``Model.intermediates`` returns those of every position, or of the last one alone.
     outputs = seen["logits"][0].numpy().reshape(len(probe.sequences), -1, task.vocab_size)[:, -1]
-    return found | observables.mean_outputs(outputs, probe.mapping, task)
+    return arrays | observables.mean_outputs(outputs, probe.mapping, task)
 
 
 def _tensors(parameters: Parameters) -> dict[str, Tensor]:
@@ -108,11 +108,11 @@ def draw_probe(task: Task, size: int = SEQUENCES) -> Probe:
     """Draw the task's probe: anchors from the trained combinations, keys and noise uniform."""
     rng = numpy_stream(SEED, "observe/probe")
     n_mappings, n_places = len(task.mappings), task.length - task.n_anchors
-    each = -(-size // (n_mappings * n_places))
-    mapping = np.repeat(np.arange(n_mappings), n_places * each)
-    position = np.tile(np.repeat(np.arange(n_places), each), n_mappings)
+    n_alike = -(-size // (n_mappings * n_places))
+    mapping = np.repeat(np.arange(n_mappings), n_places * n_alike)
+    position = np.tile(np.repeat(np.arange(n_places), n_alike), n_mappings)
     trained = [np.flatnonzero(~_held_out(task, index)) for index in range(n_mappings)]
-    combination = np.concatenate([rng.choice(own, n_places * each) for own in trained])
+    combination = np.concatenate([rng.choice(own, n_places * n_alike) for own in trained])
     key = rng.integers(len(task.keys), size=len(mapping))
     noise = rng.integers(len(task.keys), size=(len(mapping), task.n_noise))
     return Probe(assemble(task, mapping, combination, key, position, noise).sequences, mapping, position)

@@ -76,17 +76,17 @@ def time_rows(curves: LearningCurves) -> list[list[str]]:
 def bias_sentences(curves: LearningCurves) -> list[str]:
     """Return the log2 ratio of the times of every two data sets of which at least one is learned."""
     names = sorted(curves.loss, key=curves.half_time, reverse=True)
-    found = []
+    sentences = []
     for slow, fast in combinations(names, 2):
         bias = curves.bias(slow, fast)
         if math.isinf(bias):
             end = math.log2(curves.steps[-1] / curves.half_time(fast))
-            found.append(
+            sentences.append(
                 f"{slow} after {fast}: more than {end:.2f} doublings (it is not learned by the end)."
             )
         elif not math.isnan(bias):
-            found.append(f"{slow} after {fast}: {bias:.2f} doublings.")
-    return found
+            sentences.append(f"{slow} after {fast}: {bias:.2f} doublings.")
+    return sentences
 
 
 def fallen_sentences(curves: LearningCurves) -> list[str]:
@@ -110,18 +110,18 @@ def setting(member: MemberConfig) -> str:
 
 def sure_sentences(member: MemberConfig, curves: LearningCurves, route: str) -> list[str]:
     """Return sentences on the uncertainty of the times, and on times beyond the end."""
-    found = [f"One start and one memory table (seed {member.seed}), nothing fitted."]
+    sentences = [f"One start and one memory table (seed {member.seed}), nothing fitted."]
     if route == "flow":
-        found.append("How far such times are from those of trained runs: anchorflow claims 39 --verbose.")
+        sentences.append("How far such times are from those of trained runs: anchorflow claims 39 --verbose.")
     else:
-        found.append(
+        sentences.append(
             "From a narrower network that learns alike (docs/theory/learning_times.md says how nearly); a "
             "warning names the data sets whose times depend on the width."
         )
     if any(math.isinf(curves.half_time(name)) for name in curves.loss):
         epochs = curves.steps[-1] // curves.steps_per_epoch
-        found.append(f"The curves end at epoch {epochs}: --epochs follows them further.")
-    return found
+        sentences.append(f"The curves end at epoch {epochs}: --epochs follows them further.")
+    return sentences
 
 
 def curves_json(curves: LearningCurves) -> dict[str, Any]:

@@ -136,12 +136,12 @@ def sampled(task: Task, n_samples: int, seed: int, reason: TooManyEntriesError) 
     weights[anchors] = [token_ratio(task, s, held_out=True) for s in task.anchors]
     weights /= weights.sum()
     cosines = {}
-    for group, own in groups_of(task).items():
-        of_group = [rows[s] for s in own]
+    for group, anchors_of_group in groups_of(task).items():
+        of_group = [rows[s] for s in anchors_of_group]
         cosines[group] = {
             UNIFORM: Cosines.of_samples(labels, of_group),
             MARGINAL: Cosines.of_samples(labels, of_group, weights),
-            **_exact_cosines(task, own, sums_only=True),
+            **_exact_cosines(task, anchors_of_group, sums_only=True),
         }
     return Statistics(
         *_token_statistics(
@@ -164,12 +164,12 @@ def _exact(values: npt.ArrayLike) -> SampledValue:
 
 def _exact_cosines(task: Task, tokens: Tokens, *, sums_only: bool = False) -> dict[str, Cosines]:
     """Return the cosines that need no samples; with ``sums_only``, only predictors that are closed forms."""
-    found = task_cosines(task, tokens, sums_only=sums_only)
+    cosines = task_cosines(task, tokens, sums_only=sums_only)
     partial = any(mapping.partial for mapping in task.mappings)
     # The printed prediction says that it is left out.
     with suppress(*[InputError] * partial, TooManyEntriesError):
-        found[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True).cosine
-    return {name: Cosines.exact(matrix) for name, matrix in found.items()}
+        cosines[ONE_DATA_SET] = finite_sample_cosines(task, tokens, held_out=True).cosine
+    return {name: Cosines.exact(matrix) for name, matrix in cosines.items()}
 
 
 def _shown_tokens(task: Task) -> list[int]:
@@ -182,11 +182,11 @@ def _token_statistics(
 ) -> tuple[list[TokenStatistics], list[TokenStatistics]]:
     """Return the statistics of some tokens, and their standard errors, from mean, std and norm², (n, 3)."""
     values, errors = [], []
-    for token, own, error in zip(tokens, numbers.value, numbers.standard_error, strict=True):
+    for token, value, error in zip(tokens, numbers.value, numbers.standard_error, strict=True):
         mapping = task.mapping_of(token)
         kind = "key" if mapping is None else f"{mapping.name} anchor"
         ratio = float(token_ratio(task, token, held_out=True))
-        values.append(TokenStatistics(token, kind, ratio, *map(float, own)))
+        values.append(TokenStatistics(token, kind, ratio, *map(float, value)))
         errors.append(TokenStatistics(token, kind, 0.0, *map(float, error)))
     return values, errors
 
@@ -215,11 +215,11 @@ def summary(cosines: Cosines, tokens: Tokens) -> list[str]:
     cells = [*map(known_digits, means.value[1:], means.standard_error[1:])]
     if _have_gaps(distances):
         cells = [f"{distance}:{cell}" for distance, cell in zip(distances, cells, strict=True)]
-    found = cosines.over(off_diagonal)
+    of_pairs = cosines.over(off_diagonal)
     ends = [UNDEFINED, UNDEFINED]
-    if not np.isnan(found.value).all():
-        at = [int(falling(side)[0]) for side in (-found.value, found.value)]
-        ends = [with_error(found.value[i], found.standard_error[i]) for i in at]
+    if not np.isnan(of_pairs.value).all():
+        at = [int(falling(side)[0]) for side in (-of_pairs.value, of_pairs.value)]
+        ends = [with_error(of_pairs.value[i], of_pairs.standard_error[i]) for i in at]
     return [with_error(means.value[0], means.standard_error[0]), *ends, " ".join(cells)]
 
 
@@ -227,10 +227,10 @@ def distance_notes(groups: Iterable[Tokens]) -> list[str]:
     """Return sentences on distances that do not occur or are not shown, if any group has such distances."""
     distances = [_distances(tokens) for tokens in groups]
     notes = []
-    if any(_have_gaps(each[:MOST_DISTANCES]) for each in distances):
+    if any(_have_gaps(apart[:MOST_DISTANCES]) for apart in distances):
         shown = 'means are written with theirs, as "55:-0.770".'
         notes.append(f"If distances are missing between the anchors, {shown}")
-    if any(len(each) > MOST_DISTANCES for each in distances):
+    if any(len(apart) > MOST_DISTANCES for apart in distances):
         shown = f"the means at the {MOST_DISTANCES} smallest are shown; --json has the cosine of every pair."
         notes.append(f"Where anchors have more than {MOST_DISTANCES} distances, {shown}")
     return notes

@@ -83,8 +83,8 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
     task, tokens = shown[0].task, shown[0].task.anchors
     if len(tokens) < 3:
         return None
-    found = agreements(shown[0])
-    words = found[-1].words
+    by_kind = agreements(shown[0])
+    words = by_kind[-1].words
     predicted = cosine_map(
         f"predicted:\n{looks()[PREDICTION][0]}", tokens, uniform_cosines(task, tokens)[None]
     )
@@ -109,7 +109,7 @@ def picture(answer: Answer, name: str = "answer") -> Sheet | None:
         + "; ".join(
             f"{a.pairs}: Pearson {a.pearson.brief}, slope {a.slope.brief}, same sign {a.sign.brief}, "
             f"RMSE {a.rmse.brief}, {a.words}"
-            for a in found
+            for a in by_kind
         ),
     )
     panels: list[BasePanel] = [predicted, *observed, pairs]
@@ -212,12 +212,12 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
             for _, _, line, epoch, estimate in (p for p in points if p[:2] == (group, setting.label)):
                 of_line.setdefault(line, []).append((epoch, estimate))
             curves = {}
-            for line, own in of_line.items():
-                means = np.array([[e.mean for _, e in own]])
-                ends = np.array([[e.low, e.high] for _, e in own], dtype=float).T
+            for line, points_of_line in of_line.items():
+                means = np.array([[e.mean for _, e in points_of_line]])
+                ends = np.array([[e.low, e.high] for _, e in points_of_line], dtype=float).T
                 interval = ends if len(setting.runs) >= FEW else None
                 look = Look(colours[line], "o")
-                curves[line] = Curve([epoch for epoch, _ in own], means, look, interval=interval)
+                curves[line] = Curve([epoch for epoch, _ in points_of_line], means, look, interval=interval)
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
         rows += in_rows(panels, _IN_A_ROW, group_title(group).capitalize())

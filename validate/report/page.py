@@ -152,14 +152,14 @@ def study_name(match: Match) -> str:
 
 def setting_rows(settings: Sequence[Setting]) -> list[list[str]]:
     """Return every setting with its value and source; where runs differ, each value."""
-    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    cells: dict[str, dict[tuple[str, str], list[str]]] = {}
     for setting in settings:
         for name, (value, source) in setting.configured().items():
             # The tag "paper" means that the paper prints the value.
             cell = json.dumps(value), "printed" if source == "paper" else source
-            found.setdefault(name, {}).setdefault(cell, []).append(setting.label)
+            cells.setdefault(name, {}).setdefault(cell, []).append(setting.label)
     rows = []
-    for name, values in found.items():
+    for name, values in cells.items():
         here = [label for labels in values.values() for label in labels]
         if absent := [s.label for s in settings if s.label not in here]:
             values["–", "–"] = absent

@@ -111,14 +111,14 @@ def matrix_escapes(
         yield Escape(role.name, "positions" if table else "rate", why + f"; it fits {source}" * bool(source))
 
 
-def _explanation(found: MatrixRate, rate: float) -> str:
+def _explanation(matrix: MatrixRate, rate: float) -> str:
     """Return the usual initialisation that explains a matrix's scale, which is not the rate's, or nothing."""
-    role, fan_in = found.role, found.fan_in
+    role, fan_in = matrix.role, matrix.fan_in
     other = max(math.prod(role.shape) // fan_in, 1)
     axis = "all packed matrices together" if role.parts > 1 else "its other axis"
     axis = "the vocabulary" if role.kind == "embedding" else axis
     xavier = "Xavier's √(2/(fan-in + fan-out)), torch's default for packed attention"
-    depth = min(max(round(0.5 * (fan_in**-rate / found.std) ** 2), 1), _MOST_LAYERS)
+    depth = min(max(round(0.5 * (fan_in**-rate / matrix.std) ** 2), 1), _MOST_LAYERS)
     candidates = {
         "torch's default, uniform within ±1/√fan-in": fan_in**-0.5 / math.sqrt(3),
         xavier: math.sqrt(2 / (sum(role.shape[:2]) * math.prod(role.shape[2:]))),
@@ -128,7 +128,7 @@ def _explanation(found: MatrixRate, rate: float) -> str:
         f"γ = {rate:.3g} divided by √(2 n_layers) with n_layers = {depth}": fan_in**-rate
         / math.sqrt(2 * depth),
     }
-    return next((text for text, std in candidates.items() if found.std_low <= std <= found.std_high), "")
+    return next((text for text, std in candidates.items() if matrix.std_low <= std <= matrix.std_high), "")
 
 
 def role_escapes(role: Role, meant: Container[str]) -> Iterator[Escape]:

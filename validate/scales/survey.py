@@ -58,17 +58,17 @@ def surveyed(model_type: str) -> list[Surveyed]:
 
 
 def _row(
-    model_type: str, model: nn.Module, parameter: str, shape: str, found: list[tuple[str, Start]]
+    model_type: str, model: nn.Module, parameter: str, shape: str, starts: list[tuple[str, Start]]
 ) -> Surveyed:
     """Return what tensors of one name start with; without numbers where one of them has none."""
-    stds = [start.std for _, start in found if start.std is not None]
-    by = found[0][1].by if found else "unknown"
-    key, configured = _configured(model, found[0][0]) if found else ("", None)
+    stds = [start.std for _, start in starts if start.std is not None]
+    by = starts[0][1].by if starts else "unknown"
+    key, configured = _configured(model, starts[0][0]) if starts else ("", None)
     measured = least = greatest = agrees = None
-    if stds and len(stds) == len(found):
+    if stds and len(stds) == len(starts):
         measured, least, greatest = math.sqrt(sum(s * s for s in stds) / len(stds)), min(stds), max(stds)
         if configured:
-            error = TOLERANCE + 5 / math.sqrt(2 * found[0][1].entries)
+            error = TOLERANCE + 5 / math.sqrt(2 * starts[0][1].entries)
             agrees = all(abs(std - configured) <= error * configured for std in stds)
     numbers = measured, least, greatest
     return Surveyed(model_type, type(model).__name__, parameter, shape, *numbers, by, key, configured, agrees)

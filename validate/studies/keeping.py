@@ -180,11 +180,11 @@ def keep(
 
 def check_kept(study: Study, folder: Path = KEPT, *, drop: bool = False) -> list[Path]:
     """Return the kept files of runs that the study does not have; refuse them unless they may be dropped."""
-    own = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
+    configs = {kept_file(study.name, m.variant, m.config, folder): m.config for m in members_of(study)}
     others = [
         f
         for f in sorted(kept_files(study.name, folder))
-        if f not in own or (f.exists() and read_kept(f).config != own[f])
+        if f not in configs or (f.exists() and read_kept(f).config != configs[f])
     ]
     if others and not drop:
         problem = f"holds {others[0].name}, of a run that is not in this study"
