@@ -10,7 +10,7 @@ import pytest
 
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
-from validate.compare.answer import CONDITIONS_HEADER, answers
+from validate.compare.answer import Answer, answers
 from validate.compare.ranking import Ranked
 from validate.figures import Points
 from validate.judge.measures.prediction import correlation, pair_kinds, worst_correlation
@@ -53,7 +53,7 @@ def test_every_cell_of_a_condition_is_under_its_name(small, large):
     answer = only([large, small])
     tested = [o for o in answer.conditions if o.role == "endpoint"]
     for o, row in zip(tested, answer.rows(), strict=True):
-        assert dict(zip(CONDITIONS_HEADER, row, strict=True)) == {
+        assert dict(zip(Answer.HEADER, row, strict=True)) == {
             "state": o.state,
             "measure": o.measure,
             "mean [95 %]": o.estimate.brief,

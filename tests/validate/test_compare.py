@@ -12,15 +12,7 @@ from sim import Run, train
 from tests.validate.conftest import tiny_config
 from theory import InputError, cosine_matrix, off_diagonal
 from validate.compare import rows as compare
-from validate.compare.ranking import (
-    AGREEMENT_HEADER,
-    RANKED_HEADER,
-    STEPS,
-    WHOLE,
-    agreements,
-    ranking,
-    rung_distances,
-)
+from validate.compare.ranking import STEPS, WHOLE, agreements, ranking, rung_distances
 from validate.judge.measures.agreement import measures
 from validate.observe import observe, observed_cosines
 from validate.observe.times import early_epoch, time_at
@@ -135,13 +127,13 @@ def test_every_cell_of_the_ranking_and_of_the_budget_is_under_its_name(small):
         name = f"{found.predictor} (rival)" if found.rival else found.predictor
         numbers = {"Pearson": found.pearson, "skill": found.skill, "RMSE": found.rmse}
         wanted = {"predictor": name} | {key: e.brief for key, e in numbers.items()}
-        assert dict(zip(RANKED_HEADER, found.cells(), strict=True)) == wanted
+        assert dict(zip(found.HEADER, found.cells(), strict=True)) == wanted
     for agreed in agreements(small):
         numbers = {"Pearson": agreed.pearson, "slope": agreed.slope}
         numbers |= {"same sign": agreed.sign, "RMSE": agreed.rmse}
         wanted = {"pairs": agreed.pairs, "in words": agreed.words}
         wanted |= {key: e.brief for key, e in numbers.items()}
-        assert dict(zip(AGREEMENT_HEADER, agreed.cells(), strict=True)) == wanted
+        assert dict(zip(agreed.HEADER, agreed.cells(), strict=True)) == wanted
     for step in rung_distances([small]):
         assert step.cells() == [step.group, step.step, str(step.rmse), str(step.largest)]
 

@@ -33,6 +33,7 @@ from validate.predict.predictors import uniform_cosines
 from validate.report import FOLDERS, Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import SECTIONS, page, render, setting_rows
+from validate.report.report import ErrorBudget
 
 SCHEMA = Report.model_json_schema(mode="serialization")
 MARKUP = '<script>alert("x")</script> & <b>'
@@ -276,7 +277,8 @@ def test_the_comparison_names_every_run_s_own_early_epoch(capsys):
     # One that ended before all were early is shown with the others at the last snapshot that all have.
     (apart,) = group_runs([runs[0].until(2), runs[1]])
     assert shown_epochs(apart) == (2,)
-    assert "epoch 2</h3>" in page("budget.html.j2", report=_bare([apart], distances=rung_distances([apart])))
+    budget = ErrorBudget(distances=rung_distances([apart]))
+    assert "epoch 2</h3>" in page("budget.html.j2", report=_bare([apart], error_budget=budget))
     report = _bare([setting])
     assert "<h3>γ = 0.8, epochs 2 to 9</h3>" in page("comparison.html.j2", report=report)
     print_report(report, verbose=True)

@@ -79,9 +79,6 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
 
     Verbose: also the early comparison over all pairs, one table per setting.
     """
-    from validate.compare.answer import CONDITIONS_HEADER
-    from validate.compare.flow import ALIGNED_HEADER
-    from validate.compare.ranking import RANKED_HEADER
     from validate.judge.presentation import states_text
     from validate.observe.groups import early_text
     from validate.report.page import why_none_is_tested
@@ -89,13 +86,13 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
     for answer in report.answers:
         tell(str(answer))
         if rows := [row[:-1] for row in answer.rows()]:
-            print_table("the verdict's conditions", CONDITIONS_HEADER[:-1], rows)
+            print_table("the verdict's conditions", answer.HEADER[:-1], rows)
         if (small := answer.small) is not None and answer.ranking:
             title = f"predictors at γ = {small.init_rate:g}, {early_text(small)}, all anchors, mean [95 %]"
-            print_table(title, RANKED_HEADER, [r.cells() for r in answer.ranking])
+            print_table(title, answer.ranking[0].HEADER, [r.cells() for r in answer.ranking])
     for label, aligned in report.aligned.items():
         title = f"at equal training accuracy, {label}, all anchors, mean [95 %]"
-        print_table(title, ALIGNED_HEADER, [row.cells() for row in aligned])
+        print_table(title, aligned[0].HEADER, [row.cells() for row in aligned])
     for setting in report.settings if verbose else ():
         title = f"{setting.label}, {early_text(setting)}, {setting.seeds_text}, mean [95 %]"
         header = ["anchors", "predictor", "Pearson", "Spearman", "RMSE", "largest error"]

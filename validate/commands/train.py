@@ -102,7 +102,7 @@ def run(options: Options) -> int:
     else:
         config = configuration_of(options)
         if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in new):
-            remedy = "give FILE.toml, or name it: --task emb-mlp, --preset demo"
+            remedy = "give FILE.toml, or name it: --task emb-mlp, --preset cpu"
             raise InputError("command", "anchorflow train", "needs something to train", remedy)
         planned = planned_in(folder, config.members())
         begin = partial(_note_plan, folder, config)

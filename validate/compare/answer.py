@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, PlainSerializer, computed_field
@@ -43,7 +43,6 @@ MOVED = 0.1
 """How far the cosines must have moved before they are judged: a tenth of the distance from 0 to 1."""
 Lack = Literal["nothing", "longer runs", "more seeds", "what no run can give"]
 """What could change a verdict."""
-CONDITIONS_HEADER = ("state", "measure", "mean [95 %]", "threshold", "adjusted p", "why")
 
 
 class Judged(Result):
@@ -91,6 +90,7 @@ class Answer(Result):
         All of them, alike in all but γ and seed, small γ first.
     """
 
+    HEADER: ClassVar = ("state", "measure", "mean [95 %]", "threshold", "adjusted p", "why")
     verdict: Verdict
     why: str
     lacks: Lack
@@ -125,7 +125,20 @@ class Answer(Result):
     @cached_property
     def sentence(self) -> str:
         """The sentence to quote: how good the prediction is early in training at each γ."""
-        return _sentence(self.judged() or self.settings)
+        first, *others = self.judged() or self.settings
+        if len(first.task.anchors) < 3:
+            return _undecidable(first.task)
+
+        def at(setting: Setting) -> str:
+            estimate = over_seeds([correlation(run) for run in setting.runs], COSINE)
+            seeds = f"{estimate.n} of " * (estimate.n < len(setting.runs)) + setting.seeds_text
+            interval = ", 95 %" if estimate.low is not None else ", so no interval" * (estimate.n == 1)
+            return f"{estimate.brief} at {early_text(setting)} ({seeds}{interval})"
+
+        # Where several tasks or models are answered, the setting's label says which one this is.
+        which = first.label.replace(" = ", " ")
+        text = f"{which}: {PREDICTION} predicts the anchors' cosines with Pearson {at(first)}"
+        return text + "".join(f"; γ {s.init_rate:g}: {at(s)}" for s in others)
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property
@@ -176,8 +189,8 @@ class Answer(Result):
         return f"what is missing{' is there already; include it' * self.command.startswith(COMPARE)}"
 
     def rows(self) -> list[list[str]]:
-        """Return a line of ``CONDITIONS_HEADER`` for each endpoint."""
-        return [o.cells(CONDITIONS_HEADER, brief=True) for o in self.conditions if o.role == "endpoint"]
+        """Return a line under ``HEADER`` for each endpoint among the conditions."""
+        return [o.cells(self.HEADER, brief=True) for o in self.conditions if o.role == "endpoint"]
 
 
 @checked
@@ -229,24 +242,6 @@ def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str
             f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(accuracies)}"
         )
     return sentences
-
-
-def _sentence(settings: Sequence[Setting]) -> str:
-    """Return how good the prediction is early in training at each γ."""
-    first, *rest = settings
-    if len(first.task.anchors) < 3:
-        return _undecidable(first.task)
-
-    def at(setting: Setting) -> str:
-        estimate = over_seeds([correlation(run) for run in setting.runs], COSINE)
-        seeds = f"{estimate.n} of " * (estimate.n < len(setting.runs)) + setting.seeds_text
-        interval = ", 95 %" if estimate.low is not None else ", so no interval" * (estimate.n == 1)
-        return f"{estimate.brief} at {early_text(setting)} ({seeds}{interval})"
-
-    # Where several tasks or models are answered, the setting's label says which one this is.
-    which = first.label.replace(" = ", " ")
-    text = f"{which}: {PREDICTION} predicts the anchors' cosines with Pearson {at(first)}"
-    return text + "".join(f"; γ {s.init_rate:g}: {at(s)}" for s in rest)
 
 
 def _missing_command(

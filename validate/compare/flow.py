@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,6 @@ NEAR = 0.05
 STARTS = (1000, 1001)
 """Seeds of the predictions' initial weights, which no run has."""
 SEED, MAPPING = "another seed's run", "same mapping or not"
-ALIGNED_HEADER = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,7 @@ class Aligned(Record):
     Predictions by other seeds' runs have runs in common, so their mean has no interval.
     """
 
+    HEADER: ClassVar = ("training accuracy", "predictor", "Pearson", "slope", "RMSE", "seconds")
     level: float
     predictor: str
     pearson: Estimate
@@ -60,7 +60,7 @@ class Aligned(Record):
     seconds: float
 
     def cells(self) -> list[str]:
-        """Return a line of the table."""
+        """Return a line under ``HEADER``."""
         numbers = [e.brief for e in (self.pearson, self.slope, self.rmse)]
         return [f"{self.level:g}", self.predictor, *numbers, f"{self.seconds:.0f}"]
 

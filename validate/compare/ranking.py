@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,10 +27,8 @@ from validate.observe.times import early_epoch
 from validate.predict.predictors import groups_of, predictions, uniform_cosines
 from validate.terminal.progress import track
 
-RANKED_HEADER = ("predictor", "Pearson", "skill", "RMSE")
 ORDERED, SLOPES, CLOSE = 0.7, (0.5, 2.0), 0.2
 """The order is right from this Pearson on, as in the verdict; the size for such a slope and RMSE."""
-AGREEMENT_HEADER = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Ranked(Record):
     A rival, a guess that knows no label distribution, has no scale, and so neither skill nor error.
     """
 
+    HEADER: ClassVar = ("predictor", "Pearson", "skill", "RMSE")
     predictor: str
     rival: bool
     pearson: Estimate
@@ -46,7 +46,7 @@ class Ranked(Record):
     rmse: Estimate
 
     def cells(self) -> list[str]:
-        """Return a line of the table of predictors."""
+        """Return a line under ``HEADER``."""
         name = f"{self.predictor} (rival)" if self.rival else self.predictor
         return [name, *(e.brief for e in (self.pearson, self.skill, self.rmse))]
 
@@ -80,6 +80,7 @@ class Agreement:
     cosine by least squares, 1 if the size is right; ``sign`` is the share of pairs with cosines of one sign.
     """
 
+    HEADER: ClassVar = ("pairs", "Pearson", "slope", "same sign", "RMSE", "in words")
     pairs: str
     pearson: Estimate
     slope: Estimate
@@ -95,7 +96,7 @@ class Agreement:
         return order * has_order + ("size right" if size else "size wrong") if self.rmse.n else "undefined"
 
     def cells(self) -> list[str]:
-        """Return a line of the table."""
+        """Return a line under ``HEADER``."""
         return [self.pairs, *(e.brief for e in (self.pearson, self.slope, self.sign, self.rmse)), self.words]
 
 

@@ -16,16 +16,7 @@ from sim.runs.files import json_text
 from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
 from theory.edge.reading import PathLike, as_path
-from validate.compare.answer import CONDITIONS_HEADER
-from validate.compare.flow import ALIGNED_HEADER
-from validate.compare.ranking import (
-    AGREEMENT_HEADER,
-    LEFT_OUT,
-    RANKED_HEADER,
-    STEPS,
-    WHOLE,
-    agreements,
-)
+from validate.compare.ranking import STEPS, WHOLE, agreements
 from validate.figures.runs import span
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge import presentation
@@ -118,11 +109,6 @@ def _environment() -> Environment:
         most_shown=_MOST_SHOWN,
         predictor_equations={name: meaning for name, (meaning, _) in equations().items()},
         steps=(*STEPS, *WHOLE),
-        left_out=LEFT_OUT,
-        agreement_header=AGREEMENT_HEADER,
-        ranked_header=RANKED_HEADER,
-        aligned_header=ALIGNED_HEADER,
-        conditions_header=CONDITIONS_HEADER,
     )
     return environment
 

@@ -52,8 +52,8 @@ Line = dict[str, Any]
 class ErrorBudget(Result):
     """What each idealisation of the theory costs, and what is left out."""
 
-    distances: tuple[RungDistance, ...]
-    left_out: str
+    distances: tuple[RungDistance, ...] = ()
+    left_out: str = LEFT_OUT
 
 
 def _setting_line(s: Setting) -> Line:
@@ -95,8 +95,8 @@ class Report(Result):
         from those that thresholds were fixed for: "stands_for".
     nearest : Match or None
         The study of the claims that these runs come nearest to.
-    distances : list of RungDistance
-        The error budget of the Emb-MLP's runs.
+    error_budget : ErrorBudget
+        Of the Emb-MLP's runs.
     levels : dict of str to list of Level
         By setting, the flow beside other predictors at equal training accuracy, where it was asked for.
     figures : list of Sheet
@@ -124,7 +124,7 @@ class Report(Result):
         default=[], serialization_alias="stands_for"
     )
     nearest: InstanceOf[Match] | None = Field(default=None, exclude=True)
-    distances: tuple[RungDistance, ...] = Field(default=(), exclude=True)
+    error_budget: ErrorBudget = Field(default=ErrorBudget())
     levels: dict[str, list[InstanceOf[Level]]] = Field(default={}, exclude=True)
     figures: list[InstanceOf[Sheet]] = Field(default=[], exclude=True)
     not_drawn: list[NotDrawn] = Field(default=[], serialization_alias="figures_not_drawn")
@@ -168,7 +168,7 @@ class Report(Result):
             findings=given.judge(claims),
             matches=given.matches_of(claims),
             nearest=given.nearest_of(claims),
-            distances=tuple(rung_distances(settings)),
+            error_budget=ErrorBudget(distances=tuple(rung_distances(settings))),
             levels={s.label: aligned(s) for s in track(settings, "following the flow")} if flow else {},
         )
         several = len(report.answers) > 1
@@ -180,7 +180,8 @@ class Report(Result):
                 report.figures.append(draw_label_distributions(settings[-1]))
             report.figures += draw_cosines(settings, epochs) if epochs else []
             report.figures += draw_flows(settings, report.levels)
-            report.figures += draw_errors(settings, report.rows) + draw_rungs(settings, report.distances)
+            report.figures += draw_errors(settings, report.rows)
+            report.figures += draw_rungs(settings, report.error_budget.distances)
             for figure in track(report.all_figures(), "drawing figures"):
                 figure.plot(footnote=False)
         return report
@@ -222,12 +223,6 @@ class Report(Result):
             for setting in self.settings
             for run in setting.runs
         )
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def error_budget(self) -> ErrorBudget:
-        """The distances, and what is left out."""
-        return ErrorBudget(distances=self.distances, left_out=LEFT_OUT)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
