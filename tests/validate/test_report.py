@@ -30,10 +30,9 @@ from validate.judge.stats import over_seeds
 from validate.observe.groups import group_runs
 from validate.observe.times import early_epoch
 from validate.predict.predictors import uniform_cosines
-from validate.report import FOLDERS, Report
+from validate.report import FOLDERS, ErrorBudget, Report
 from validate.report.figures import MOST_SETTINGS, NotDrawn, draw_cosines, paper_figures
 from validate.report.page import SECTIONS, page, render, setting_rows
-from validate.report.report import ErrorBudget
 
 SCHEMA = Report.model_json_schema(mode="serialization")
 MARKUP = '<script>alert("x")</script> & <b>'
