@@ -123,6 +123,16 @@ def test_the_course_is_that_of_many_plain_steps(norm, n_layers, record_error):
     assert found[True] < 0.8 * found[False]
 
 
+def test_the_variance_is_taken_once_at_a_recorded_step(monkeypatch):
+    """It was taken again, with nothing changed but the draw of the scatter, for what follows."""
+    ours, seen = gradients(member(ONE_LAYER)), []
+    monkeypatch.setattr(ours, "variance", lambda y: seen.append(y.tobytes()) or np.ones_like(y))
+    training = MeanTraining(ours, AdamSettings(1e-4), 1.0, 0.1)
+    *_, last = training.follow(ours.pack(ours.initial), range(0, 31, 10))
+    assert len(seen) == len(set(seen)) >= 4
+    assert seen[-1] == last.mean.tobytes()
+
+
 class Sleeper:
     """A weight without a gradient until another one has moved, as of a hidden unit that wakes up."""
 

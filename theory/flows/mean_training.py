@@ -154,10 +154,11 @@ class MeanTraining:
 
 
 class Point(NamedTuple):
-    """Weights, the mean of −ḡ about them, E ĝ² after clipping, and the divisor of clipping."""
+    """Weights, the mean of −ḡ about them, the variance of ĝ, E ĝ² after clipping, and its divisor."""
 
     y: FloatArray
     descent: FloatArray
+    variance: FloatArray
     squares: FloatArray
     divisor: float
 
@@ -175,6 +176,7 @@ class Course:
         self._cuts = np.cumsum(training.gradients.sizes)[:-1]
         self._denominator = Denominator(training.settings, training.scale)
         self._y, self.done = initial.astype(np.float64), 0.0
+        self._variance: FloatArray | None = None  # at the end of the last interval
         self._first = FirstMoment(training.settings if training.lagging else None)
         self._length, self._n_gradients = 1.0, 0
         self._felt: FloatArray | None = None
@@ -201,7 +203,7 @@ class Course:
     def go_on(self, step: int, felt: FloatArray | None) -> None:
         """Follow the mean to a step, with gradients averaged over the weights at ±``felt`` from it."""
         self._felt, self._last = felt, None
-        here = self.point(self._y)
+        here = self.point(self._y, self._variance)
         while self.done < step:
             rest = step - self.done
             h = min(self._length, rest)
@@ -219,22 +221,23 @@ class Course:
             self.done = float(step) if h == rest else self.done + h
             driven = (there.y - here.y) / (self._of.settings.rate * h)
             self._first.pass_by(driven + self._of.settings.weight_decay * here.y, h)
-            self._y, here = there.y, there
+            self._y, self._variance, here = there.y, there.variance, there
             longer = h * min(2.0, 0.8 / np.sqrt(max(error, 1e-6)))
             self._length = longer if h < rest else max(longer, self._length)
 
     def _theta(self, x: FloatArray) -> FloatArray:
         return x - self._of.settings.rate * self._first.behind
 
-    def point(self, y: FloatArray) -> Point:
-        """Return the quantities that drive the mean at some weights."""
+    def point(self, y: FloatArray, variance: FloatArray | None = None) -> Point:
+        """Return the quantities that drive the mean at some weights, where the variance may be known."""
         each = self._descents(y)
-        away = self._low(self._theta(y) if self._felt is None else self._theta(y) + self._felt)
-        squares = np.asarray(sum(descent**2 for descent in each) / len(each))
-        squares += self._gradients.variance(away)
+        if variance is None:
+            away = self._low(self._theta(y) if self._felt is None else self._theta(y) + self._felt)
+            variance = self._gradients.variance(away)
+        squares = np.asarray(sum(descent**2 for descent in each) / len(each)) + variance
         norm, largest = float(np.sqrt(squares.sum())), self._of.clip_norm
         divisor = max(1.0, norm / largest) if largest > 0 else 1.0
-        return Point(y, np.asarray(sum(each) / len(each)), squares / divisor**2, divisor)
+        return Point(y, np.asarray(sum(each) / len(each)), variance, squares / divisor**2, divisor)
 
     def _descents(self, y: FloatArray) -> list[FloatArray]:
         """Return −ḡ at each of the scattered weights, reusing it at the point of the last call."""
