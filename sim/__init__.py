@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from theory.edge.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sim.architectures.transformer import attention_pattern as attention_pattern
     from sim.architectures.transformer import forward_cache as forward_cache
     from sim.config.language import CorpusSource as CorpusSource
     from sim.config.language import LanguageTask as LanguageTask

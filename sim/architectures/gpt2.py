@@ -7,21 +7,16 @@ sequence, where no real position sees it, and is never a target.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from sim.config.model import OWN_SCALED, GPT2Config
+from sim.config.model import GPT2Config
 from sim.fast.gpt2 import gpt2
 from sim.models.base import Model, Scores, TensorSpec, layer_matrices, next_tokens, register_model, tables
 from sim.models.layers import Parameters, heads, layer_norm, linear, linear_together, look_up, of_layer
-
-OWN_SCALE = 0.02
-"""The standard deviation that GPT-2 itself starts with."""
 
 
 class GPT2(Model[GPT2Config]):
@@ -36,11 +31,6 @@ class GPT2(Model[GPT2Config]):
         norms = [f"{layer}.{norm}" for layer in range(section.n_layers) for norm in ("ln1", "ln2")]
         for norm in (*norms, "ln_final"):
             specs |= {f"{norm}.w": TensorSpec((d_m,), start=1.0), f"{norm}.b": TensorSpec((d_m,))}
-        if section.own_scales:
-            residual = OWN_SCALE / math.sqrt(2 * section.n_layers)
-            for name, spec in specs.items():
-                if name.rpartition(".")[2] in OWN_SCALED:  # With a fan-in of 1, γ has no effect.
-                    specs[name] = replace(spec, fan_in=1, scale=residual if "." in name else OWN_SCALE)
         return specs
 
     def hidden(self, parameters: Parameters, tokens: Tensor) -> Tensor:

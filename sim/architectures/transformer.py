@@ -94,14 +94,6 @@ def forward_cache(
     return kept
 
 
-@checked
-def attention_pattern(parameters: Parameters, tokens: Tensor, model: AttentionModel) -> dict[str, Tensor]:
-    """Return "l.attention" and "l.attention_logits" of every layer l, shape (M, B, H, L, L)."""
-    kinds = ("attention", "attention_logits")
-    names = [f"{layer}.{kind}" for layer in range(model.n_layers) for kind in kinds]
-    return forward_cache(parameters, tokens, model, names)
-
-
 def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
     query_input = layer_norm(p, "ln1", x, model.norm_epsilon) if model.norm in PRE_NORMS else x
     seen = query_input if model.norm == "pre" else x

@@ -27,8 +27,6 @@ PRE_NORMS: tuple[Norm, ...] = ("pre", "pre-queries")
 """Layer norm before attention, FFN and read-out."""
 LAYER_MATRICES = ("W_Q", "W_K", "W_V", "W_O", "W_in", "W_out")
 """The matrices of a Transformer's layer; "0.W_Q" is that of the first layer, "W_Q" those of all."""
-OWN_SCALED = ("W_E", "W_pos", "W_O", "W_out")
-"""The matrices that ``own_scales`` keeps at GPT-2's own initial scale."""
 
 
 class ModelSection(Section):
@@ -224,6 +222,7 @@ class GPT2Config(ModelSection):
     The sizes are for two cores; the paper's GPT-2 has 12 layers of 12 heads and d_m = 768.
     """
 
+    gone: ClassVar[Mapping[str, Any]] = {"own_scales": False}
     embedding: ClassVar[str] = "W_E"
     reads_text: ClassVar[bool] = True
     norm: ClassVar[Norm] = "pre"
@@ -241,27 +240,16 @@ class GPT2Config(ModelSection):
     """Embedding width; the FFN's is four times as large."""
     norm_epsilon: float = tagged("paper", 1e-5, ge=0)
     """Added to the variance under a layer norm's root."""
-    own_scales: bool = tagged("chosen", False)
-    """Whatever γ is, keep GPT-2's own initial scale for both tables (0.02) and for W_O and W_out
-    (0.02 / √(2 n_layers)), as one of the group's scripts does."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> GPT2Config:
         if self.d_m % self.n_heads:
             problem = f"not divisible by n_heads = {self.n_heads}"
             raise InputError("d_m", self.d_m, problem, "give a multiple of it")
-        fixed = [name for name in self.tensor_init_rates if name.rpartition(".")[2] in OWN_SCALED]
-        if self.own_scales and fixed:
-            problem = f"gives {fixed[0]} a γ, which own_scales keeps at GPT-2's scale"
-            raise InputError("tensor_init_rates", self.tensor_init_rates, problem, "leave one of the two out")
         return self
 
     def matrix_names(self) -> list[str]:
         return ["W_E", "W_pos", *_names_of_layers(self.n_layers)]
-
-    @property
-    def one_initial_scale(self) -> bool:
-        return super().one_initial_scale and not self.own_scales
 
 
 AttentionModel = OneLayerConfig | TransformerConfig

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_validator, model_validator
 
@@ -44,22 +44,14 @@ Kernels = Literal["auto", "torch", "compiled"]
 class DataConfig(Section):
     """Which sequences the model sees."""
 
+    gone: ClassVar[Mapping[str, Any]] = {"fresh_noise": False, "table_seed": -1}
+
     source: Literal["enumerate", "draw"] = tagged("paper", "enumerate")
     """Every sequence of the task once, or a drawn sample."""
     n_sequences: Count = tagged("paper", 200_000)
     """Size of a drawn sample, held-out combinations included; ignored when enumerating."""
     shuffle_labels: bool = tagged("chosen", False)
     """Permute the labels within each anchor combination: anchors keep their P^s, and no rule is left."""
-    table_seed: int = tagged("chosen", -1, ge=-1, le=LARGEST_SEED)
-    """Seed of the memory tables; −1 takes the run's seed, so that tables vary with it."""
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, /, **data: Any) -> None:
-            # Runs of earlier versions have this key, which was false unless somebody asked for it.
-            if data.pop("fresh_noise", False) is not False:
-                raise InputError("key", "fresh_noise", "noise is drawn once for all epochs", "leave it out")
-            super().__init__(**data)
 
 
 class Settings(Section):

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
@@ -37,9 +37,15 @@ class Section(BaseModel):
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
+    gone: ClassVar[Mapping[str, Any]] = {}
+    """Keys that saved runs of earlier versions have, and the value with which they changed nothing."""
+
     if not TYPE_CHECKING:  # The fields are the signature.
 
         def __init__(self, /, **data: Any) -> None:
+            for name in self.gone.keys() & data.keys():
+                if data[name] == self.gone[name]:
+                    del data[name]
             try:
                 super().__init__(**{name: _plain(value) for name, value in data.items()})
             except ValidationError as error:

@@ -52,9 +52,7 @@ def build_dataset(member: MemberConfig) -> Dataset:
         population = enumerate_population(task)
     else:
         population = draw_population(task, member.data.n_sequences, numpy_stream(member.seed, "data/draw"))
-    seed = member.seed if member.data.table_seed < 0 else member.data.table_seed
-    tables = draw_tables(task, numpy_stream(seed, "data/table"))
-    labels = labels_of(task, population, tables)
+    labels = labels_of(task, population, draw_tables(task, numpy_stream(member.seed, "data/table")))
     if member.data.shuffle_labels:
         labels = shuffled_within_combinations(population, labels, numpy_stream(member.seed, "data/labels"))
     return split(task, population, labels)

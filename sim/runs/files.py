@@ -192,12 +192,3 @@ def read_tensors(content: bytes) -> tuple[Arrays, dict[str, str]]:
         raise DamagedError(f"cannot be read ({error})") from None
     size = int.from_bytes(content[:8], "little")
     return arrays, json.loads(content[8 : 8 + size]).get("__metadata__", {})
-
-
-def shape_in(path: Path, array: str) -> tuple[int, ...] | None:
-    """Return the shape of an array in a safetensors file, or None; only the file's header is read."""
-    try:
-        with safetensors.safe_open(path, "numpy") as file:
-            return tuple(file.get_slice(array).get_shape()) if array in file.keys() else None  # noqa: SIM118
-    except SafetensorError as error:
-        raise DamagedError(f"cannot be read ({error})") from None

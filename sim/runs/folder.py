@@ -21,10 +21,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
 
+import safetensors
+
 from sim.config.run import MOST_RUNS, MemberConfig, make_member_config, make_run_config
 from sim.config.task_files import own_task
 from sim.errors import DamagedError
-from sim.runs.files import read_tensors, shape_in, write_tensors, writing
+from sim.runs.files import read_tensors, write_tensors, writing
 from sim.runs.manifest import Manifest
 from sim.runs.records import (
     Arrays,
@@ -187,8 +189,13 @@ class RunFolder(Manifest):
 
     def shape_of(self, name: str, array: str) -> tuple[int, ...] | None:
         """Return the shape of an array in one of its files, or None; only the file's header is read."""
-        with self._naming(name), open_regular(self.path / name):  # The library would wait for a pipe.
-            return shape_in(self.path / name, array)
+        file = self.path / name
+        with self._naming(name), open_regular(file):  # The library would wait for a pipe.
+            try:
+                with safetensors.safe_open(file, "numpy") as held:
+                    return tuple(held.get_slice(array).get_shape()) if array in held.keys() else None  # noqa: SIM118
+            except safetensors.SafetensorError as error:
+                raise DamagedError(f"cannot be read ({error})") from None
 
     def read(self, name: str, parse: Callable[[bytes], _Content]) -> _Content:
         """Return one of its files, verified and parsed; refuse one that is missing, changed or damaged."""

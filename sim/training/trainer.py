@@ -103,12 +103,9 @@ class Trainer:
         self.loop = None if self.device.type == "cpu" else DeviceLoop(self)
         self.begin_epoch()
 
-    def run_epoch(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Train to the end of the epoch, or until ``stop()``; return whether the end was reached."""
-        return self.advance(self.steps_per_epoch, stop)
-
-    def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Train to a position in the epoch, or until ``stop()``; return whether it was reached."""
+    def advance(self, until: int | None = None, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Train to a position in the epoch, or its end, or until ``stop()``; return whether it got there."""
+        until = self.steps_per_epoch if until is None else until
         while self.position < until:
             if stop() or len(self.failures) == len(self.members):
                 return False

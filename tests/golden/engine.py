@@ -56,7 +56,7 @@ def trained(configuration: RunConfig) -> Iterator[tuple[str, Any]]:
     trainer = Trainer(configuration.members())
     yield "start", trainer.parameters
     for _ in range(2):
-        trainer.run_epoch()
+        trainer.advance()
     yield "end", [trainer.parameters, trainer.sum_learning_rate]
     yield "scores", trainer.evaluate()
 
@@ -70,7 +70,7 @@ def language(folder: Path) -> Iterator[tuple[str, Any]]:
     for layout in ("pad", "cut", "pack"):
         task = {"corpora": corpora, "n_sequences": 20, "length": 8 if layout == "cut" else 30}
         task |= {"vocab_size": 12, "layout": layout}
-        model = {"kind": "gpt2", "d_m": 8, "n_heads": 2, "own_scales": layout == "pad"}
+        model = {"kind": "gpt2", "d_m": 8, "n_heads": 2}
         for what, value in trained(config(model, {"learning_rate": 3e-3}, task=task)):
             yield f"gpt2, {layout}: {what}", value
 

@@ -220,9 +220,14 @@ def _member(keys: str = "40..49", **data: Any) -> MemberConfig:
     return make_member_config({"init_rate": 0.8, "seed": 0, "task": TASK | {"keys": keys}} | data)
 
 
-def test_runs_saved_with_noise_drawn_once_are_read_as_before() -> None:
-    """Kept runs have the key of an option that is no more; asked for, it is refused."""
-    assert _member(data={"fresh_noise": False}) == _member()
+def test_runs_saved_with_options_that_are_no_more_are_read_as_before() -> None:
+    """Kept runs have their keys, at the values that changed nothing; asked for, they are refused."""
+    assert _member(data={"fresh_noise": False, "table_seed": -1}) == _member()
+    gpt2 = {"kind": "gpt2", "d_m": 8}
+    assert _member(model=gpt2 | {"own_scales": False}) == _member(model=gpt2)
+    for own in ({"data": {"table_seed": 0}}, {"model": gpt2 | {"own_scales": True}}):
+        with pytest.raises(InputError, match=r"key = '(table_seed|own_scales)': "):
+            _member(**own)
 
 
 def test_differences_are_named_with_both_values_those_of_the_task_last() -> None:

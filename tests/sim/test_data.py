@@ -93,20 +93,6 @@ def test_uneven_sizes_are_refused(size: int, remedy: str) -> None:
         draw_population(Task.paper(), size, np.random.default_rng(0))
 
 
-def test_tables_have_a_seed_of_their_own() -> None:
-    def labels(seed: int, table_seed: int) -> torch.Tensor:
-        data = build_dataset(small_member(seeds=[seed], data={"table_seed": table_seed}))
-        return data.labels[data.parts["mem"]]
-
-    assert torch.equal(labels(0, 7), labels(1, 7))
-    assert not torch.equal(labels(0, 7), labels(0, 8))
-    assert not torch.equal(labels(0, -1), labels(1, -1))
-    assert torch.equal(labels(0, 0), labels(0, -1))
-    # Zero is a seed like any other, and not "the run's own".
-    assert torch.equal(labels(1, 0), labels(0, 0))
-    assert not torch.equal(labels(1, 0), labels(1, -1))
-
-
 def test_what_each_of_several_mappings_holds_out_is_in_no_training_set() -> None:
     task = {
         "keys": "20..25",

@@ -61,8 +61,8 @@ def test_the_device_takes_the_hosts_steps(options: dict[str, Any], device: str) 
     config = small(**({"dtype": "float64", "learning_rate": EXACT} | options))
     host, own = Trainer(config.members()), on_device(config.members(), device)
     for _ in range(3):
-        assert host.run_epoch()
-        assert own.run_epoch()
+        assert host.advance()
+        assert own.advance()
     compare(host, own, 1e-11 if device == "cpu" else 1e-5 if "schedule" in options else 1e-7)
 
 
@@ -88,7 +88,7 @@ def test_the_compiled_update_takes_the_hosts_steps(device: str, monkeypatch: pyt
             with torch.no_grad():
                 trainer.parameters["W_U"][2, 0, 0] = float("nan")
             for _ in range(3):
-                assert trainer.run_epoch()
+                assert trainer.advance()
             assert list(trainer.failures) == [2]
             trainer.parameters["W_U"][2, 0, 0] = 0.0
         compare(host, together, 1e-9 if device == "cpu" else 1e-7)
@@ -102,7 +102,7 @@ def test_members_fail_where_the_hosts_do(factor: float, failing: int, device: st
     host, own = Trainer(members), on_device(members, device)
     for trainer in (host, own):
         trainer.parameters["W2"].mul_(factor)
-        trainer.run_epoch()
+        trainer.advance()
         assert len(trainer.failures) == failing
     assert own.failures == host.failures
     assert (own.epoch, own.position, own.optimizer.step) == (host.epoch, host.position, host.optimizer.step)
@@ -115,11 +115,11 @@ def test_members_restored_from_before_they_failed_go_on(device: str) -> None:
     own.advance(2)
     kept = [own.checkpoint(m) for m in range(2)]
     own.parameters["W2"][1] = float("nan")
-    own.run_epoch()
+    own.advance()
     assert list(own.failures) == [1]
     own.restore(kept)
     for trainer in (host, own):
-        assert trainer.run_epoch()
+        assert trainer.advance()
     compare(host, own, 1e-11 if device == "cpu" else 1e-7)
 
 
@@ -134,8 +134,8 @@ def test_a_diverging_member_is_frozen_where_it_was_and_named(begun: int, dtype: 
     with torch.no_grad():
         own.parameters["W1"][1, 0, 0] = float("nan")
     before = own.parameters["W2"][1].clone()
-    assert own.run_epoch()
-    assert healthy.run_epoch()
+    assert own.advance()
+    assert healthy.advance()
     assert list(own.failures) == [1]
     assert own.failures[1].startswith(f"diverged at step {begun + 2}: loss nan")
     assert torch.equal(own.parameters["W2"][1], before)

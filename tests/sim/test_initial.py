@@ -23,10 +23,7 @@ MODELS: list[dict[str, Any]] = [
     TRANSFORMER | {"norm": "pre-queries", "norm_biases": True, "n_layers": 3, "scale_residual": True},
     TRANSFORMER | {"read_out_bias": True, "tensor_init_rates": {"W_Q": 0.6, "1.W_Q": 0.4, "W_U": 0.5}},
     GPT2,
-    GPT2 | {"own_scales": True},
 ]
-OWN_SCALES = {"W_E": 0.02, "W_pos": 0.02, "W_O": 0.01, "W_out": 0.01}
-"""Those that GPT-2 of two layers starts with itself."""
 
 
 def expected_tensors(model: dict[str, Any]) -> dict[str, tuple[tuple[int, ...], int]]:
@@ -85,8 +82,6 @@ def test_no_tensor_escapes_its_initial_scale(model: dict[str, Any], rate: float,
         std = fan_in ** -rates.get(name, rates.get(kind, rate))
         if model.get("scale_residual") and kind in ("W_O", "W_out"):
             std /= math.sqrt(2 * model["n_layers"])
-        if model.get("own_scales"):
-            std = OWN_SCALES.get(kind, std)
         assert initial_std(config, name, specs[name]) == pytest.approx(std, rel=1e-12)
         assert abs(float(tensor.double().std()) - std) < 5 * std / math.sqrt(2 * tensor.numel())
         assert abs(float(tensor.double().mean())) < 5 * std / math.sqrt(tensor.numel())

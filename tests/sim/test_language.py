@@ -63,8 +63,8 @@ def test_the_device_takes_the_hosts_steps(training: dict[str, Any], device: str,
     member = language({"dtype": "float64", "learning_rate": EXACT} | training)
     host, own = Trainer([member]), on_device([member], device)
     for _ in range(2):
-        assert host.run_epoch()
-        assert own.run_epoch()
+        assert host.advance()
+        assert own.advance()
     compare(host, own, 1e-11 if device == "cpu" else 1e-7)
 
 
@@ -173,7 +173,7 @@ def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
     assert run.metrics[-1]["accuracy"]["toy"] > 0.3
     trainer = Trainer([member])
     for _ in range(12):
-        trainer.run_epoch()
+        trainer.advance()
     assert trainer.evaluate()[0]["toy"]["loss"] == pytest.approx(last["toy"], rel=1e-5)
     corpora = run.corpora()
     assert [len(corpus) for corpus in corpora.values()] == [20, 20]

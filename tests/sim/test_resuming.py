@@ -69,7 +69,7 @@ class Interrupted(RuleBasedStateMachine):
     def stop(self, steps: int) -> None:
         """Be asked to stop within an epoch."""
         if self.trainer.epoch < 4:
-            self.trainer.run_epoch(stopped_after(steps))
+            self.trainer.advance(stop=stopped_after(steps))
 
     @rule()
     def evaluate(self) -> None:

@@ -90,7 +90,7 @@ def test_a_member_alone_equals_itself_in_an_ensemble(model: dict[str, Any]) -> N
     trainers = [Trainer([member]) for member in members[:3]]
     for trainer in (together, *trainers):
         while trainer.optimizer.step < 30:
-            trainer.run_epoch()
+            trainer.advance()
     for index, alone in enumerate(trainers):
         assert alone.sum_learning_rate == [together.sum_learning_rate[index]]
         for name, parameter in together.parameters.items():
@@ -112,7 +112,7 @@ def test_what_is_not_finite_ends_a_member(loss: float, norm: float, monkeypatch:
     trainer.step(*batch)
     assert trainer.failures[0] == f"diverged at step 0: loss {loss:.3g}, gradient norm {norm:.3g}"
     assert all(torch.equal(before[name], p) for name, p in trainer.parameters.items())
-    assert not trainer.run_epoch()
+    assert not trainer.advance()
 
 
 @pytest.mark.parametrize("model", [KINDS["emb-mlp"], KINDS["post"]], ids=["emb-mlp", "post"])
@@ -124,7 +124,7 @@ def test_scores_are_means_over_the_rows_that_are_evaluated(
     own: Any = {"dtype": "float64", "seeds": [0, 1], "init_rates": [0.5], "model": model}
     trainer = Trainer(small(evaluation_size=13, **own).members())
     for _ in range(20):
-        trainer.run_epoch()
+        trainer.advance()
     seen = []
     for m, (scores, data) in enumerate(zip(trainer.evaluate(), trainer.datasets, strict=True)):
         weights = {name: values[m : m + 1] for name, values in trainer.parameters.items()}
@@ -178,7 +178,7 @@ def test_every_draw_of_a_run_has_a_stream_of_its_own(
     ("members", "argument"),
     [
         (lambda: [*small().members(), *small(clip_norm=2.0).members()], "members"),
-        (lambda: [*small().members(), *small(data={"table_seed": 3}).members()], "members"),
+        (lambda: [*small().members(), *small(data={"shuffle_labels": True}).members()], "members"),
         (lambda: small(seeds=[0, 1], patience=1.0).members(), "training.patience"),
         (lambda: small(frozen=["W_em"]).members(), "training.frozen"),
         (lambda: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
