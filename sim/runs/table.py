@@ -66,11 +66,16 @@ def metric_records(
     ]
 
 
-def last_rows(metrics: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def shown_name(config: MemberConfig, part: str) -> str:
+    """Return what a data set is called in tables for readers; files keep its key."""
+    return config.task.data_sets.get(part, part) if isinstance(config.task, Task) else part
+
+
+def last_rows(config: MemberConfig, metrics: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return a line of ``LAST_HEADER`` for each data set at the last evaluation, as text."""
     loss = metrics[-1]["loss"]
     return [
-        [part, f"{value:.3f}", "–" if loss.get(part) is None else f"{loss[part]:.3f}"]
+        [shown_name(config, part), f"{value:.3f}", "–" if loss.get(part) is None else f"{loss[part]:.3f}"]
         for part, value in metrics[-1]["accuracy"].items()
     ]
 

@@ -136,6 +136,19 @@ def test_a_name_that_is_a_data_set_of_another_mapping_is_refused() -> None:
     Task(keys=[9, 10], n_anchors=1, length=2, vocab_size=30, mappings=mappings[1:])
 
 
+def test_data_sets_are_shown_by_the_names_of_their_mappings() -> None:
+    assert Task.paper().data_sets == {
+        "mem": "memory",
+        "rsn_train": "reasoning train",
+        "rsn_test": "reasoning test",
+    }
+    size: dict[str, Any] = {"keys": range(20, 30), "n_anchors": 2, "length": 3, "vocab_size": 60}
+    add, more = Mapping([1, 2], Sum(), "add", {"far": [(1, 2)]}), Mapping([3, 4], Sum(), "more")
+    both = {"rsn_train": "all rules train", "rsn_test": "all rules test", "add": "add train", "more": "more"}
+    assert Task(**size, mappings=[add, more]).data_sets == both
+    assert Task(**size, mappings=[more]).data_sets == {"rsn_train": "more"}
+
+
 def test_a_table_of_plain_data_may_have_integers_for_its_keys() -> None:
     """As Python's own and NumPy's, which JSON does not hold."""
     mapping = {"anchors": [1, 2], "rule": "shift", "table": {1: 5, np.int64(2): 0}}

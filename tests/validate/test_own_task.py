@@ -177,7 +177,9 @@ def test_from_task_to_verdict(cli):
     assert {"fig4b_label_distributions", "fig4c_cosines"} <= set(drawn)
     assert not any(name.startswith(("fig9", "fig5cd")) for name in drawn)
 
-    cli("train", "config.toml", "--out", "toml", "--workers", "1")
+    trained = cli("train", "config.toml", "--out", "toml", "--workers", "1").out
+    assert "rsn_" not in trained
+    assert "own train" in trained
     by_toml = [Run.open(folder) for folder in find_runs("toml")]
     by_python = train(RunConfig(task=python_task(), **CONFIG), "python", workers=1)
     for one, other in zip(by_toml, by_python, strict=True):

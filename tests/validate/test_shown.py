@@ -186,14 +186,15 @@ def test_runs_and_settings_show_what_was_reached(runs, settings):
     setting = settings[0]
     last = runs[0].metrics[-1]
     check(setting)
-    reached = ", ".join(f"{name} {value:.3f}" for name, value in last["accuracy"].items())
+    names = runs[0].task.data_sets
+    reached = ", ".join(f"{names[part]} {value:.3f}" for part, value in last["accuracy"].items())
     line = {"run": str(runs[0].path), "seed": "0", "epochs": "6", "accuracy": reached}
     assert lines_of(setting)[0] == line
     assert repr(setting) == "Setting(γ = 0.3: emb-mlp, seeds 0, 1)"
     assert "<b>" not in dataclasses.replace(setting, label="<b>")._repr_html_()
     check(setting.runs[0])
     accuracy, loss = (f"{last[name]['mem']:.3f}" for name in ("accuracy", "loss"))
-    assert {"data set": "mem", "accuracy": accuracy, "loss (nats)": loss} in lines_of(setting.runs[0])
+    assert {"data set": "memory", "accuracy": accuracy, "loss (nats)": loss} in lines_of(setting.runs[0])
     assert lines_of(runs[0]) == lines_of(setting.runs[0])
     assert "emb-mlp, γ = 0.3, seed 0, epoch 6; " in repr(setting.runs[0])
     diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))

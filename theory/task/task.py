@@ -196,6 +196,27 @@ class Task:
         """All held-out anchor combinations, the paper's set M."""
         return frozenset(c for m in self.mappings for c in m.held_out)
 
+    def name_of_kind(self, is_table: bool) -> str:
+        """Return the name of the only table, or the only rule; "all tables", or "all rules", of several."""
+        names = [m.name for m in self.mappings if m.is_table is is_table]
+        return names[0] if len(names) == 1 else "all tables" if is_table else "all rules"
+
+    @property
+    def data_sets(self) -> dict[str, str]:
+        """The name of each data set in tables and figures, by its key in a run's metrics.
+
+        A mapping's own name, followed by "train" or "test" where something is held out; several of a kind
+        together are "all rules" or "all tables". Held-out sets keep the names that the task gives them.
+        """
+        shown: dict[str, str] = {}
+        for key, is_table in (("mem", True), ("rsn_train", False)):
+            own, name = [m for m in self.mappings if m.is_table is is_table], self.name_of_kind(is_table)
+            train = " train" * any(m.sets for m in own)
+            shown |= {key: name + train} if own else {}
+            shown |= {"rsn_test": f"{name} test"} if train else {}
+            shown |= {m.name: m.name + " train" * bool(m.sets) for m in own if len(own) > 1}
+        return shown
+
     @property
     def n_noise(self) -> int:
         """L − q − 1, the number of noise tokens in a sequence."""

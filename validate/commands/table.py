@@ -71,6 +71,6 @@ def run(options: Options) -> int:
     if options.as_json:
         print_json(records)
     elif not files and options.csv is None:
-        rows = [[run.source, *row] for run in runs for row in last_rows(run.metrics)]
+        rows = [[run.source, *row] for run in runs for row in last_rows(run.config, run.metrics)]
         print_table("the last evaluation of each run", ["run", *LAST_HEADER], rows)
     return 0

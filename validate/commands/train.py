@@ -153,14 +153,17 @@ def _note_plan(folder: Path, config: RunConfig) -> None:
 def print_runs(folders: Iterable[Path], out: Path, import_first: str | None, *, as_json: bool) -> None:
     """Say where the runs are, how well they do, and the command that compares them with the theory."""
     from sim.runs.folder import import_option
+    from sim.runs.table import shown_name
 
     runs = [sim.Run.open(path) for path in folders]
     if as_json:
         last = [{"config": r.config.model_dump(mode="json"), "final": r.metrics[-1]} for r in runs]
         print_json([{"path": str(r.path)} | line for r, line in zip(runs, last, strict=True)])
         return
-    parts = dict.fromkeys(part for r in runs for part in r.metrics[-1]["accuracy"])
-    columns = {f"{kind} {part}": (kind, part) for kind in ("accuracy", "loss") for part in parts}
+    parts = {part: shown_name(r.config, part) for r in runs for part in r.metrics[-1]["accuracy"]}
+    columns = {
+        f"{kind} {name}": (kind, part) for kind in ("accuracy", "loss") for part, name in parts.items()
+    }
     rows = []
     for run in runs:
         values = [run.metrics[-1][kind].get(part) for kind, part in columns.values()]

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, PlainSerializer, computed_field
 
 from sim.config.training import HELD_OUT
+from sim.runs.table import shown_name
 from theory import Task, off_diagonal
 from theory.edge.checked import checked
 from theory.edge.display import html_table, ranges
@@ -214,7 +215,7 @@ def learned_first(setting: Setting) -> str:
     for run in setting.runs:
         parts = [part for part in run.metrics[0]["accuracy"] if part != HELD_OUT and is_fitted(run, part)]
         at = {part: ends(fitted_time(run, part))[0] for part in parts}
-        first[min(at, key=lambda part: at[part]) if at else "nothing"] += 1
+        first[shown_name(run.config, min(at, key=lambda part: at[part])) if at else "nothing"] += 1
     counts = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
     return f"learned first at γ = {setting.init_rate:g}: {counts}"
 

@@ -198,13 +198,13 @@ def token_map(moment: Moment, title: str = "") -> Points:
     groups = {
         "keys (dark to light)": Group(keys[0], sequential(len(task.keys)), size=3, joined=True, names=ends)
     }
-    for name, own, look in (
-        ("memory anchors", task.memory_anchors, MEMORY),
-        ("reasoning anchors", task.reasoning_anchors, REASONING),
-    ):
+    for is_table, look in ((True, MEMORY), (False, REASONING)):
+        own = task.memory_anchors if is_table else task.reasoning_anchors
         if own:
             rows = [task.anchors.index(s) for s in own]
-            groups[name] = Group(coordinates[0, rows], look.colour, look.marker, 4)
+            groups[f"{task.name_of_kind(is_table)} anchors"] = Group(
+                coordinates[0, rows], look.colour, look.marker, 4
+            )
     first, second = 100 * moment.array("pca_variance")[0, :2]
     return Points(
         f"{title}{order_text}" + f";\n{shape}" * bool(shape),

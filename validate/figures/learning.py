@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import entr
 
+from sim.runs.table import shown_name
 from theory import InputError, Task, label_distribution, token_ratio
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.panel import seeds_text
@@ -23,16 +24,19 @@ def accuracy_curves(
     setting: Setting,
     measure: Literal["accuracy", "loss"] = "accuracy",
     *,
-    parts: Mapping[str, tuple[str, Look]] = PARTS,
+    parts: Mapping[str, tuple[str, Look]] | None = None,
     levels: Mapping[str, float | tuple[float, Look]] | None = None,
     title: str = "",
     log: bool = False,
 ) -> Curves:
     """Return a setting's accuracy, or loss in nats, on each data set over epochs.
 
-    ``parts`` are the data sets to show, with the name and the look of each; ``title`` is by default the
-    setting's label; ``log`` draws a loss on a logarithmic axis; ``levels`` are those of ``Curves``.
+    ``parts`` are the data sets to show, with the name and the look of each, by default those of ``PARTS``;
+    ``title`` is by default the setting's label; ``log`` draws a loss on a logarithmic axis; ``levels`` are
+    those of ``Curves``.
     """
+    if parts is None:
+        parts = {part: (shown_name(setting.config, part), look) for part, look in PARTS.items()}
     metrics = [run.metrics for run in setting.runs]
     have = {part: own for part, own in parts.items() if part in metrics[0][0][measure]}
     if not have:
@@ -81,11 +85,12 @@ def unlearned_levels(task: Task) -> dict[str, float]:
         return {}
     entropies = [entr(label_distribution(task, s, held_out=True)).sum() for s in anchors]
     how_often = [token_ratio(task, s, held_out=True) for s in anchors]
-    return {"memory: only the label distribution known": float(np.average(entropies, weights=how_often))}
+    name = f"{task.name_of_kind(True)}: only the label distribution known"
+    return {name: float(np.average(entropies, weights=how_often))}
 
 
 def level_text(settings: list[Setting]) -> str:
     """Return a sentence on the level of ``unlearned_levels``, where any task has one."""
     if not any(m.is_table for s in settings for m in s.task.mappings):
         return ""
-    return "Dotted: the memory loss of a model that knows only the label distribution of the memory anchors."
+    return "Dotted: the loss of a model that knows only the label distributions of a table's anchors."

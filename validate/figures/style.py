@@ -51,11 +51,11 @@ LEVEL = Look("0.5", line=":", width=1)
 ZERO = {"_zero": (0.0, Look("0.5", width=0.8))}
 """A thin line at zero, outside the legend."""
 PARTS = {
-    "mem": ("memory (train)", Look(PALETTE[0])),
-    "rsn_train": ("reasoning, train", Look(PALETTE[1])),
-    "rsn_test": ("reasoning, test", Look(PALETTE[2], line="--")),
+    "mem": Look(PALETTE[0]),
+    "rsn_train": Look(PALETTE[1]),
+    "rsn_test": Look(PALETTE[2], line="--"),
 }
-"""Name and look of each data set."""
+"""The look of each data set."""
 
 
 def palette(number: int) -> str:

@@ -20,6 +20,7 @@ from sim.config.section import flattened
 from sim.runs.folder import is_run_folder
 from sim.runs.manifest import digest
 from sim.runs.provenance import model_file
+from sim.runs.table import shown_name
 from theory import InputError, Task
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import checked
@@ -123,7 +124,9 @@ class Setting(Shown):
         rows = []
         for run in self.runs:
             last = run.metrics[-1]
-            reached = ", ".join(f"{name} {value:.3f}" for name, value in last["accuracy"].items())
+            reached = ", ".join(
+                f"{shown_name(run.config, part)} {value:.3f}" for part, value in last["accuracy"].items()
+            )
             rows.append([run.source, str(run.config.seed), f"{last['epoch']:g}", reached])
         title = f"{self.label}: {self.kind}, seeds {', '.join(map(str, self.seeds))}"
         return title, ["run", "seed", "epochs", "accuracy"], rows

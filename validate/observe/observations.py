@@ -184,7 +184,7 @@ class Observations(Shown):
             f"{where}{self.config.model.kind}, {self.label}, epoch {self.metrics[-1]['epoch']:g}; "
             f"{len(self.arrays)} arrays at {len(self.epochs)} snapshots"
         )
-        return title, LAST_HEADER, last_rows(self.metrics)
+        return title, LAST_HEADER, last_rows(self.config, self.metrics)
 
 
 def check_shapes(arrays: Mapping[str, FloatArray], config: MemberConfig, n_epochs: int) -> None:

@@ -37,10 +37,10 @@ def small():
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
 def test_each_curve_is_its_data_set(small, measure):
     panel = figures.accuracy_curves(small, measure)  # type: ignore[arg-type]
-    names = {"mem": "memory (train)", "rsn_train": "reasoning, train", "rsn_test": "reasoning, test"}
+    names = {"mem": "memory", "rsn_train": "reasoning train", "rsn_test": "reasoning test"}
     assert list(panel.curves) == list(names.values())
     for part, name in names.items():
-        look = PARTS[part][1]
+        look = PARTS[part]
         assert look.line == ("--" if part == "rsn_test" else "-")
         wanted = [[line[measure][part] for line in run.metrics] for run in small.runs]
         np.testing.assert_array_equal(panel.curves[name].seeds, wanted)

@@ -172,7 +172,8 @@ def _memory_anchors(setting: Setting) -> str:
     for epoch in runs.shown_epochs(setting):
         means = [off_diagonal(matrix).mean() for matrix in setting.cosines(tokens, epoch)]
         seen.append(f"{seeds_text(means, COSINE)} at epoch {epoch}")
-    return f"Mean cosine of memory anchors: P^s − u predicts {predicted}; observed {', '.join(seen)}."
+    name = setting.task.name_of_kind(True)
+    return f"Mean cosine of {name} anchors: P^s − u predicts {predicted}; observed {', '.join(seen)}."
 
 
 def _components_beside_eq14(moment: Moment, tokens: Tokens) -> list[Points]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from sim.runs.table import shown_name
 from theory import InputError
 from theory.edge.display import spread
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
@@ -104,7 +105,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
     have, width = settings[0].runs[0].metrics[0]["loss"], runs.width_ratio(settings[0])
-    spikes = [_largest_rises(settings, part, name) for part, (name, _) in PARTS.items() if part in have]
+    spikes = [_largest_rises(settings, part) for part in PARTS if part in have]
     for spike in spikes:
         spike.span = (PAPER_RATES[0] / width, PAPER_RATES[1] / width)
     rows = [PanelRow("A  Largest rise of the loss above its lowest value before", spikes, share_y="rise")]
@@ -178,26 +179,30 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     for part, name in NAMES.items():
         label = "predicted, same colours" if part == "mem" else f"_predicted {part}"
         mean = kept.curves.accuracy[name].mean(axis=0)[None]
-        curves[label] = Curve(epochs, mean, Look(PARTS[part][1].colour, ".", ""))
+        curves[label] = Curve(epochs, mean, Look(PARTS[part].colour, ".", ""))
     return curves
 
 
 def _ceilings(setting: Setting) -> dict[str, float]:
     """Return the accuracy that no sum of embeddings exceeds, for the model that sums them."""
     ceiling = order_blind_ceiling(setting.task) if setting.kind == "emb-mlp" else None
-    return {} if ceiling is None else {f"memory: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
+    return (
+        {}
+        if ceiling is None
+        else {f"{setting.task.name_of_kind(True)}: ceiling of a sum of embeddings, {ceiling:.4f}": ceiling}
+    )
 
 
 def _peak(setting: Setting) -> float:
     return setting.config.training.peak_learning_rate
 
 
-def _largest_rises(settings: Sequence[Setting], part: str, title: str) -> Curves:
+def _largest_rises(settings: Sequence[Setting], part: str) -> Curves:
     """Return the largest rise of a data set's loss above its lowest value before, over the learning rate.
 
     A loss that overflowed counts with the rise that was observed.
     """
-    curves = {}
+    curves, title = {}, shown_name(settings[0].config, part)
     gammas = sorted({s.init_rate for s in settings})
     for gamma, colour, marker in zip(gammas, sequential(len(gammas)), cycle(MARKERS), strict=False):
         own = sorted((s for s in settings if s.init_rate == gamma), key=_peak)
