@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from validate.compare.ranking import rung_distances as rung_distances
     from validate.compare.rows import Row as Row
     from validate.compare.rows import compare_runs as compare_runs
-    from validate.compare.rows import predicted_cosines as predicted_cosines
     from validate.corpus.checkpoint import read_embedding as read_embedding
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from validate.judge.verdict import judge_claims as judge_claims
     from validate.observe import Observations as Observations
     from validate.observe import observe_path as observe_path
-    from validate.observe import observed_cosines as observed_cosines
     from validate.observe.groups import Setting as Setting
     from validate.observe.groups import group_runs as group_runs
     from validate.predict.predictors import Predictor as Predictor

@@ -14,7 +14,7 @@ from theory import InputError, cosine_matrix, off_diagonal
 from validate.compare import rows as compare
 from validate.compare.ranking import STEPS, WHOLE, agreements, ranking, rung_distances
 from validate.judge.measures.agreement import measures
-from validate.observe import observe, observed_cosines
+from validate.observe import observe
 from validate.observe.times import early_epoch, time_at
 from validate.predict.predictors import ALL, FITTED_WIDTH, PREDICTORS, marginal_cosines, uniform_cosines
 
@@ -166,7 +166,7 @@ def _frozen_errors(run):
     observed = observe(run)
     found = []
     for epoch in run.snapshot_epochs:
-        seen = off_diagonal(observed_cosines(run, epoch, tokens))
+        seen = off_diagonal(observed.cosines(tokens, epoch))
         found.append(measures(off_diagonal(frozen.of_run(observed, tokens, epoch)), seen))
     return found
 

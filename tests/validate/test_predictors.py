@@ -18,7 +18,7 @@ from tests.validate.figures.synthetic import MEMORIES, RANGES
 from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
-from validate.compare.rows import predicted_cosines
+from validate.compare.rows import all_predictions
 from validate.figures.embedding import colours_of, looks, predictions
 from validate.figures.narrow import NAME
 from validate.figures.style import PALETTE
@@ -47,7 +47,7 @@ ANCHORS = tuple(range(11, 21))
 
 def test_every_list_takes_its_predictions_from_one(settings):
     small = settings[-1]
-    compared = predicted_cosines(small.runs, 6, ANCHORS)
+    compared = all_predictions(small.runs, [6] * len(small.runs), ANCHORS)
     drawn = predictions(small, ANCHORS, 6)
     computed = Prediction.of(small.task).cosines["reasoning"]
     names = {p.name for p in PREDICTORS}
@@ -61,7 +61,7 @@ def test_every_list_takes_its_predictions_from_one(settings):
         np.testing.assert_array_equal(computed[name], compared[name][0])
     key = small.task.keys[0]
     with pytest.raises(theory.InputError, match=rf"^tokens = {key}: not an anchor"):
-        predicted_cosines(small.runs, 6, [11, key])
+        all_predictions(small.runs, [6] * len(small.runs), (11, key))
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,8 @@ def test_one_of_ones_own_is_compared_drawn_and_named_in_reports(settings):
     try:
         assert equations()["own"] == ("eq. 0", ("label_distribution",))
         assert (colours_of()["own"], looks()["own"][0]) == (PALETTE[6], "$own$")
-        for found in (predicted_cosines(small.runs, 6, ANCHORS), predictions(small, ANCHORS, 6)):
+        compared = all_predictions(small.runs, [6] * len(small.runs), ANCHORS)
+        for found in (compared, predictions(small, ANCHORS, 6)):
             np.testing.assert_array_equal(found["own"][0], uniform_cosines(small.task, ANCHORS))
         for wrong, words in (
             (own, "has that name"),

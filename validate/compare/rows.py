@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from sim.runs.table import frame
 from theory import InputError, Task, cosine_matrix, eq14_embedding, fit_width
 from theory.edge.arrays import FloatArray
-from theory.edge.checked import check_tokens, checked
+from theory.edge.checked import checked
 from theory.edge.display import html_table, spread
 from validate.compare.answer import Answer, answers
 from validate.judge.measures.agreement import MEASURES, measures
 from validate.judge.stats import Estimate, Record, columns_over_seeds
-from validate.observe import Observations, Source, find_observations
+from validate.observe import Observations, Source
 from validate.observe.groups import Setting, group_runs
 from validate.observe.times import early_epoch
 from validate.predict.predictors import FITTED_WIDTH, Tokens, groups_of, predictions
@@ -106,20 +106,10 @@ class Comparison(tuple[Row, ...]):
         return frame(self.to_records(), columns)
 
 
-@checked
-def predicted_cosines(runs: Sequence[Source], epoch: int, tokens: Tokens) -> dict[str, list[FloatArray]]:
-    """Return each predictor's matrices, one per seed; predictors without a prediction are left out."""
-    observations = find_observations(runs)
-    if not observations:
-        raise InputError("runs", [], "no run given", "give at least one")
-    check_tokens("tokens", tokens, observations[0].task.vocab_size)
-    return _predicted(observations, [epoch] * len(observations), tokens)
-
-
-def _predicted(
+def all_predictions(
     runs: Sequence[Observations], epochs: Sequence[int], tokens: Tokens
 ) -> dict[str, list[FloatArray]]:
-    """Return each predictor's matrices, at an epoch for each run."""
+    """Return each predictor's matrices, at an epoch for each run, and those of eq. 14 with a fitted width."""
     predicted, task = predictions(runs, epochs, tokens), runs[0].task
     if "eq. 14" in predicted:
         observed = [run.cosines(tokens, epoch) for run, epoch in zip(runs, epochs, strict=True)]
@@ -164,7 +154,7 @@ def _rows_at(setting: Setting, epochs: Sequence[int]) -> list[Row]:
     rows = []
     for group, tokens in groups_of(setting.task).items():
         observed = _pairs_and_rows([r.cosines(tokens, e) for r, e in zip(setting.runs, epochs, strict=True)])
-        for name, matrices in _predicted(setting.runs, epochs, tokens).items():
+        for name, matrices in all_predictions(setting.runs, epochs, tokens).items():
             overall, per_row = map(measures, _pairs_and_rows(matrices), observed)
             for key, within in MEASURES.items():
                 estimates = columns_over_seeds(np.column_stack([overall[key], per_row[key]]), within)

@@ -6,7 +6,6 @@ from validate.observe.find import find_observations as find_observations
 from validate.observe.find import kept as kept
 from validate.observe.find import observe as observe
 from validate.observe.find import observe_path as observe_path
-from validate.observe.find import observed_cosines as observed_cosines
 from validate.observe.observations import NoRunsError as NoRunsError
 from validate.observe.observations import NotObservedError as NotObservedError
 from validate.observe.observations import Observations as Observations

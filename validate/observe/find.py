@@ -13,9 +13,9 @@ import numpy as np
 from sim.config.language import LanguageTask
 from sim.runs.folder import RunFolder, is_run_folder, runs_inside
 from sim.runs.run import Run
-from theory import cosine_matrix, frozen_direction
-from theory.edge.arrays import ArrayLike, FloatArray, Integer
-from theory.edge.checked import check_tokens, checked
+from theory import frozen_direction
+from theory.edge.arrays import FloatArray
+from theory.edge.checked import checked
 from theory.edge.reading import PathLike, as_path, is_folder, normalized
 from validate.observe.observations import KEPT_SUFFIX, LazyArrays, NoRunsError, Observations
 from validate.observe.store import KEPT, kept_files, read_kept
@@ -138,18 +138,6 @@ def observe(run: Run) -> Observations:
     """
     arrays = LazyArrays(partial(_arrays, run))
     return Observations(run.config, run.provenance, run.metrics, run.snapshot_epochs, arrays, run.path)
-
-
-@checked
-def observed_cosines(run: Run | Observations, epoch: int, tokens: Integer[ArrayLike, " n"]) -> FloatArray:
-    """Return the cosine matrix of a run's embedding at an epoch, shape (n, n).
-
-    A run takes any tokens, observations only anchors.
-    """
-    chosen = check_tokens("tokens", tokens, run.task.vocab_size)
-    if isinstance(run, Run):
-        return cosine_matrix(run.embedding(epoch)[chosen])
-    return run.cosines(chosen.tolist(), epoch)
 
 
 def _arrays(run: Run) -> dict[str, FloatArray]:
