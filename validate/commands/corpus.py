@@ -46,11 +46,11 @@ def run(options: Options) -> int:
     raise InputError("action", options.action, "comes after options", "give it as the first word")
 
 
-class TextOptions(CommandOptions):
-    """The options of the actions that read a text and train nothing."""
+class SourceOptions(CommandOptions):
+    """The options of every action that reads texts."""
 
     files: Annotated[tuple[Path, ...], Positional("FILE")]
-    """The corpus."""
+    """The texts."""
     field: tuple[str, ...] = ()
     """Keys or columns with the text; several are joined; by default text, or PrOntoQA's keys."""
     documents: Unit = "paragraph"
@@ -59,6 +59,11 @@ class TextOptions(CommandOptions):
     """The model's tokenizer.json, or characters; without it, lower-case words by falling frequency."""
     separator: str = SEPARATOR
     """A marker in a text, or a token of an array by name or number, at which a document ends."""
+
+
+class TextOptions(SourceOptions):
+    """The options of the actions that read a text and train nothing."""
+
     dtype: str | None = None
     """The kind of number in .bin files of tokens, such as uint16."""
 

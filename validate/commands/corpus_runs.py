@@ -16,6 +16,7 @@ from sim.config.run import make_run_config
 from sim.data.text import SEPARATOR
 from theory import InputError
 from theory.edge.errors import renamed
+from validate.commands.corpus import SourceOptions
 from validate.commands.options import CommandOptions, Option, Positional, TrainingOptions, nested, options_of
 from validate.commands.train import print_runs
 from validate.terminal.output import print_json, print_table, say, tell
@@ -31,26 +32,16 @@ CONTEXT = 96
 """Tokens per sequence: a window of the text, across documents."""
 
 
-class Train(TrainingOptions):
+class Train(TrainingOptions, SourceOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    Each FILE is a corpus, named after it and evaluated separately; all have equally many sequences. The first
-    is the one that compare expects to be learned first. Estimates, progress, Ctrl-C and --resume work as in
-    anchorflow train.
+    Each FILE, text, JSON Lines or Parquet, is a corpus, named after it and evaluated separately; all have
+    equally many sequences. The first is the one that compare expects to be learned first. Estimates,
+    progress, Ctrl-C and --resume work as in anchorflow train.
 
     example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
     """
 
-    files: Annotated[tuple[Path, ...], Positional("FILE")]
-    """Text, JSON Lines or Parquet; one corpus per file."""
-    field: tuple[str, ...] = ()
-    """Keys or columns with the text, in every file; by default text, or PrOntoQA's keys."""
-    documents: Unit = "paragraph"
-    """What counts as one document in a text file."""
-    separator: str = SEPARATOR
-    """A marker in the texts at which a document ends."""
-    tokenizer: Path | None = None
-    """A Hugging Face tokenizer.json, or characters; without it, lower-case words."""
     vocabulary: int | None = None
     """Keep this many of the most frequent tokens, <other> and <end> included; the rest become <other>."""
     whole_vocabulary: bool = False

@@ -32,18 +32,16 @@ def flow_arguments(config: MemberConfig) -> dict[str, Any]:
     model, training = config.model, config.training
     if not isinstance(model, EmbMLPConfig) or model.activation not in ("tanh", "identity"):
         raise InputError("config", config.name, "not an Emb-MLP with tanh or identity", "choose another run")
-    settings = training.flow()
-    plain = training.schedule == "constant" and settings is not None and not training.frozen
+    check_course(config)
     drawn = model.one_initial_scale and model.initial_embedding == "random"
     whole = config.data.source == "enumerate" and not config.data.shuffle_labels
-    if not (plain and drawn and whole) or training.batch_size == "full":
-        problem = "this kind of training is not predicted"
-        remedy = "choose a run on all sequences, in batches, at a constant rate, without momentum"
-        raise InputError("config", config.name, problem, f"{remedy} and frozen tensors")
+    if not (drawn and whole) or training.batch_size == "full":
+        problem, remedy = "this kind of training is not predicted", "choose a run drawn at one γ"
+        raise InputError("config", config.name, problem, f"{remedy}, on all sequences, in batches")
     task = config.build_task()
     return {
         "task": task,
-        "settings": settings,
+        "settings": training.flow(),
         "init_rate": config.init_rate,
         "d_m": model.d_m,
         "d_f": model.d_f,
