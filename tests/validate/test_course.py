@@ -123,6 +123,17 @@ def test_the_course_is_that_of_many_plain_steps(norm, n_layers, record_error):
     assert found[True] < 0.8 * found[False]
 
 
+def test_a_course_goes_on_where_biases_start_at_zero():
+    """The printed architecture's norms: no step was small enough beside a weight of 0, and none was made."""
+    model = {"kind": "transformer", "d_m": 8, "d_k": 4, "d_f": 8, "n_layers": 1, "norm": "post"}
+    ours, settings = gradients(member(model | {"norm_biases": True})), AdamSettings(2e-4)
+    start = ours.pack(ours.initial)
+    truth = plain_course(ours, 30, settings, clip=1.0) - start
+    training = MeanTraining(ours, settings, 1.0, 0.03, max_gradients=500, lagging=True)
+    *_, last = training.follow(start, [30])
+    assert relative(last.mean - start, truth) < 0.1
+
+
 def test_the_variance_is_taken_once_at_a_recorded_step(monkeypatch):
     """It was taken again, with nothing changed but the draw of the scatter, for what follows."""
     ours, seen = gradients(member(ONE_LAYER)), []

@@ -177,6 +177,9 @@ class Course:
         self._denominator = Denominator(training.settings, training.scale)
         self._y, self.done = initial.astype(np.float64), 0.0
         self._variance: FloatArray | None = None  # at the end of the last interval
+        lengths = self._lengths(self._y)
+        # A bias that starts at 0 is measured by the smallest of the other tensors.
+        self._shortest = np.where(lengths > 0, 0.0, np.min(lengths[lengths > 0], initial=1.0))
         self._first = FirstMoment(training.settings if training.lagging else None)
         self._length, self._n_gradients = 1.0, 0
         self._felt: FloatArray | None = None
@@ -268,7 +271,7 @@ class Course:
         """Return the weights h steps further on, with the denominators held fixed."""
         rate, self._gain = self._of.settings.rate, self._first.gain(h)
         start, end = self.done * rate, (self.done + h) * rate
-        lengths = [float(np.sqrt(np.mean(m**2))) for m in np.split(here.y, self._cuts)]
+        lengths = np.maximum(self._lengths(here.y), self._shortest)
         atol = self._of.tolerance * np.repeat(lengths, self._gradients.sizes)
         if self._stepper is None:
             options: dict[str, Any] = {"difference": float(np.finfo(self._gradients.dtype).eps) ** 0.5}
@@ -289,8 +292,12 @@ class Course:
 
     def _relative(self, missed: FloatArray, y: FloatArray) -> float:
         """Return the largest root mean square in a tensor, relative to that of its weights."""
-        pairs = zip(np.split(missed, self._cuts), np.split(y, self._cuts), strict=True)
-        return max(float(np.linalg.norm(a)) / max(float(np.linalg.norm(b)), 1e-300) for a, b in pairs)
+        lengths = np.maximum(np.maximum(self._lengths(y), self._shortest), 1e-300)
+        return float(np.max(self._lengths(missed) / lengths))
+
+    def _lengths(self, y: FloatArray) -> FloatArray:
+        """Return the root mean square of each tensor."""
+        return np.array([np.sqrt(np.mean(part**2)) for part in np.split(y, self._cuts)])
 
 
 class Denominator:
