@@ -140,7 +140,7 @@ def test_every_function_with_the_switch_is_checked() -> None:
 
 @pytest.mark.parametrize("name", CHECKS)
 @given(task=tasks(most_keys=3, most_anchors=2), held_out=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_it_is_the_mean_over_the_sequences_that_are_left(name: str, task: Task, held_out: bool) -> None:
     CHECKS[name](task, Enumerated.of(task, held_out), held_out)
     left = sum(task.n_combinations(m, held_out=held_out) for m in task.mappings)

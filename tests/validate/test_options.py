@@ -20,20 +20,14 @@ from validate.commands.parsing import import_first, parse
 from validate.commands.train import Options, configuration_of
 
 
-def test_a_key_is_on_or_off(tmp_path):
-    file = tmp_path / "c.toml"
-    file.write_text("[data]\nshuffle_labels = true\n")
-    for arguments, expected in (([], True), (["--no-data.shuffle-labels"], False)):
-        config = configuration_of(parse("train", Options, [str(file), *arguments]))
-        assert config.data.shuffle_labels is expected
-
-
 def test_a_kind_on_the_command_line_keeps_the_keys_of_the_file_alone(tmp_path):
     file = tmp_path / "c.toml"
-    file.write_text("[model]\nd_m = 8\n")
+    file.write_text("[model]\nd_m = 8\n[data]\nshuffle_labels = true\n")
     kind = ["--model.kind=transformer", "--model.d-k", "4", "--model.tensor-init-rates", "W_U", "0.5"]
     for more in ([], ["--preset", "paper-emb-mlp"]):
-        model: Any = configuration_of(parse("train", Options, [str(file), *kind, *more])).model
+        config = configuration_of(parse("train", Options, [str(file), *kind, *more]))
+        model: Any = config.model
+        assert config.data.shuffle_labels
         assert (model.kind, model.d_m, model.d_k) == ("transformer", 8, 4)
         assert model.tensor_init_rates == {"W_U": 0.5}
 
@@ -54,7 +48,11 @@ def test_options_come_in_any_order_and_with_either_hyphen():
         assert given == {"training.epochs": 7, "init_rates": (0.3, 0.8), "seeds": (0, 1)}
     twice = parse("train", Options, ["--gamma", "0.8", "--gamma", "0.3", "0.5", "--out", "~/x"])
     assert (twice.keys, twice.out) == ({"init_rates": (0.8, 0.3, 0.5)}, Path.home() / "x")
-    assert parse("train", Options, ["--training.batch-size", "full"]).keys == {"training.batch_size": "full"}
+    for words, key, value in (
+        (["--training.batch-size", "full"], "training.batch_size", "full"),
+        (["--no-data.shuffle-labels"], "data.shuffle_labels", False),
+    ):
+        assert parse("train", Options, words).keys == {key: value}
 
 
 @pytest.mark.parametrize(

@@ -160,13 +160,10 @@ def test_what_is_not_there_is_refused(measure, x, named, runs):
         pivot_of(runs, measure, x, "init_rate")
 
 
-def test_a_run_that_is_named_twice_is_refused(runs):
-    """Otherwise its seed would weigh twice in the mean, and once in the interval."""
+def test_runs_that_are_named_twice_or_lack_a_data_set_are_refused(runs):
+    """Otherwise the seed of one would weigh twice in the mean, and once in the interval."""
     with pytest.raises(InputError, match="seed = 0: two runs of one configuration"):
         pivot_of([*runs, runs[0]], statistic("loss", "mem"), "learning_rate", "init_rate")
-
-
-def test_a_measure_is_refused_by_its_name_where_a_run_lacks_a_data_set(runs):
     for evaluation in (evaluation for _, metrics in runs for evaluation in metrics):
         del evaluation["accuracy"]["mem"]
     with pytest.raises(InputError, match="measure = 'bias': needs the data set mem"):
