@@ -110,7 +110,6 @@ class EmbMLPConfig(ModelSection):
 
     embedding: ClassVar[str] = "W_emb"
     reads_order: ClassVar[bool] = False
-    loss: ClassVar[Loss] = "last-token"
 
     kind: Literal["emb-mlp"] = tagged("paper", "emb-mlp")
     """The kind of model; each has keys of its own: --model.kind KIND --help."""
@@ -226,9 +225,7 @@ class GPT2Config(ModelSection):
     embedding: ClassVar[str] = "W_E"
     reads_text: ClassVar[bool] = True
     norm: ClassVar[Norm] = "pre"
-    positions: ClassVar[Positions] = "learned"
     first_attention_reads: ClassVar[Source] = "layer_norm"
-    loss: ClassVar[Loss] = "next-token"
 
     kind: Literal["gpt2"] = tagged("paper", "gpt2")
     """The kind of model; each has keys of its own: --model.kind KIND --help."""

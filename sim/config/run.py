@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, field_validator, model_validator
@@ -185,7 +184,7 @@ def _with_text_keys(data: object, name: str = "") -> dict[str, Any]:
     return data
 
 
-def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+def sources(config: Settings, recorded: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return where each setting comes from: paper, sibling, chosen, or ``user`` if it was changed.
 
     A preset names the sources of its settings (``Settings.sources``); a run's folder has them ``recorded``.
@@ -197,7 +196,7 @@ def sources(config: Settings, recorded: Mapping[str, str] = MappingProxyType({})
             extra = field.json_schema_extra
             tag = str(extra["source"]) if isinstance(extra, dict) else "chosen"
             tags[f"{name}.{key}"] = tag if getattr(section, key) == field.default else "user"
-    return tags | config.sources | dict(recorded)
+    return tags | config.sources | dict(recorded or {})
 
 
 def steps_in_epoch(n_train: int, batch_size: int | str) -> int:

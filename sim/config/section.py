@@ -43,9 +43,9 @@ class Section(BaseModel):
     if not TYPE_CHECKING:  # The fields are the signature.
 
         def __init__(self, /, **data: Any) -> None:
-            for name in self.gone.keys() & data.keys():
-                if data[name] == self.gone[name]:
-                    del data[name]
+            data = {
+                key: value for key, value in data.items() if key not in self.gone or value != self.gone[key]
+            }
             try:
                 super().__init__(**{name: _plain(value) for name, value in data.items()})
             except ValidationError as error:

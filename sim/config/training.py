@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
@@ -195,10 +195,9 @@ class TrainingConfig(Section):
 
 OPTIMIZERS = Registry[TrainingConfig](TrainingConfig, "optimizer", "adamw", "sim.optimizers")
 """The optimisers that are registered so far."""
-Optimiser = TypeVar("Optimiser", bound=TrainingConfig)
 
 
-def register_optimizer(optimizer: type[Optimiser]) -> type[Optimiser]:
+def register_optimizer(optimizer: type[TrainingConfig]) -> type[TrainingConfig]:
     """Add an optimiser, a subclass of TrainingConfig; a decorator.
 
     Raises
@@ -206,8 +205,7 @@ def register_optimizer(optimizer: type[Optimiser]) -> type[Optimiser]:
     InputError
         If it is no such subclass, or another class has the default name of its field ``optimizer``.
     """
-    OPTIMIZERS.add(optimizer)
-    return optimizer
+    return OPTIMIZERS.add(optimizer)
 
 
 def _read(training: Any) -> Any:

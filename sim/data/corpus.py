@@ -105,10 +105,14 @@ class Corpus:
         raise InputError("token", word, "not in the corpus", f"{hint} name one that occurs")
 
     @checked
-    def most_frequent(self, n: Size) -> list[int]:
-        """Return up to n tokens, most frequent first, without ``<other>`` and those that never occur."""
-        order = np.argsort(-self.counts, kind="stable")
-        return list(islice((int(i) for i in order if self.counts[i] and self.words[i] != OTHER), n))
+    def most_frequent(self, n: Size, *, words_only: bool = False) -> list[int]:
+        """Return up to n tokens that occur, most frequent first, without ``<other>`` or, if so asked, marks.
+
+        A mark is a token without a letter or a digit.
+        """
+        order = (int(i) for i in np.argsort(-self.counts, kind="stable") if self.words[i] != OTHER)
+        found = (i for i in order if not words_only or any(map(str.isalnum, self.words[i])))
+        return list(islice((i for i in found if self.counts[i]), n))
 
     @checked
     def trimmed(self, n: Size) -> Corpus:

@@ -47,7 +47,6 @@ def build_dataset(member: MemberConfig) -> Dataset:
     if isinstance(member.task, LanguageTask):
         return build_text_dataset(member.task, member.seed)
     task = member.task
-    check_data(member)
     if member.data.source == "enumerate":
         population = enumerate_population(task)
     else:

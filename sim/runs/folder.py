@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,11 +168,6 @@ class RunFolder(Manifest):
         return self.read(METRICS, lambda content: read_evaluations(content.splitlines()))
 
     @property
-    def has_metrics(self) -> bool:
-        """Whether the run was evaluated."""
-        return os.path.lexists(self.path / METRICS)
-
-    @property
     def has_provenance(self) -> bool:
         """Whether the run was started."""
         return (self.path / "provenance.json").exists()
@@ -264,11 +259,6 @@ def _incomplete(folder: Path, part: str) -> InputError:
     return InputError("run", str(folder), f"incomplete: {part} is missing", remedy)
 
 
-def planned_in(folder: Path, members: Iterable[MemberConfig]) -> dict[Path, MemberConfig]:
-    """Return each run by its folder inside ``folder``."""
-    return {folder / member.name: member for member in members}
-
-
 def read_plans(folder: Path) -> list[Any]:
     """Return the configurations that were to be trained into a folder, as plain data; none without a plan."""
     file = folder / PLAN
@@ -286,7 +276,7 @@ def planned_runs(folder: Path) -> dict[Path, MemberConfig]:
         configs = [make_run_config(own_task(plan)) for plan in read_plans(folder)]
         if (n := sum(len(config.init_rates) * len(config.seeds) for config in configs)) > MOST_RUNS:
             raise InputError("file", str(folder / PLAN), f"plans {n} runs", f"plan at most {MOST_RUNS}")
-        return planned_in(folder, (member for config in configs for member in config.members()))
+        return {folder / member.name: member for config in configs for member in config.members()}
 
 
 def import_option(file: str | None) -> str:

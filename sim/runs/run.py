@@ -17,6 +17,7 @@ from sim.data.corpus import Corpus
 from sim.errors import DamagedError
 from sim.runs.files import read_tensors
 from sim.runs.folder import (
+    METRICS,
     REMEDY,
     STATISTICS,
     RunFolder,
@@ -85,7 +86,7 @@ class Run:
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
         provenance = folder.read_provenance() if unfinished else folder.check_complete()
-        if provenance["status"] == "diverged" or not folder.has_metrics:
+        if provenance["status"] == "diverged" or not (folder.path / METRICS).exists():
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
         # A run that continues after a kill may have later snapshots than evaluations.

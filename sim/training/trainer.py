@@ -68,7 +68,6 @@ class Trainer:
         check_shared(members)
         check_device(device)
         check_size(members[0], len(members))
-        self.task = members[0].task
         self.datasets: list[Dataset] = [build_dataset(m) for m in members]
         tokens, labels = (
             torch.stack([getattr(data, part)[data.train] for data in self.datasets]).to(device)
@@ -168,7 +167,7 @@ class Trainer:
     def evaluate(self) -> list[dict[str, dict[str, float]]]:
         """Return each member's mean cross entropy (nats) and accuracy on each of its data sets."""
         model, every_score = model_of(self.model), []
-        chunk = max(_CHUNK[self.device.type] // model.rows(self.task.length), 1)
+        chunk = max(_CHUNK[self.device.type] // model.rows(self.members[0].task.length), 1)
         for m, (data, parts) in enumerate(zip(self.datasets, self.evaluated, strict=True)):
             parameters = {name: p[m : m + 1] for name, p in self.parameters.items()}
             scores = {}

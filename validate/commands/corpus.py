@@ -120,6 +120,8 @@ class Predict(TextOptions):
     """Words whose nearest neighbours to list."""
     candidates: int = 500
     """Search for neighbours among this many of the most frequent words."""
+    words_only: bool = False
+    """Leave out punctuation: compare and list tokens with a letter or a digit alone."""
     out: Path | None = None
     """Write corpus-prediction.html, corpus-prediction.json and the figures here."""
 
@@ -138,6 +140,7 @@ def predict(options: Predict) -> int:
         predictor=options.predictor,
         nearest=options.nearest,
         candidates=options.candidates,
+        words_only=options.words_only,
     )
     if options.out is not None:
         prediction.write(options.out)

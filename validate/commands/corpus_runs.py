@@ -67,7 +67,6 @@ class Train(TrainingOptions, SourceOptions):
 
 def train(options: Train) -> int:
     """Train, each file a corpus, and say where the runs are."""
-    from sim.runs.folder import planned_in
     from validate.terminal.progress import train_with_progress
 
     base = load_preset(options.preset)
@@ -85,7 +84,7 @@ def train(options: Train) -> int:
             **{name: getattr(options, name) for name in ("vocabulary", "whole_vocabulary", "layout")},
         )
         config = make_run_config(merge(base, nested(options.keys)) | {"task": task.model_dump(mode="json")})
-        planned = planned_in(options.out, config.members())
+        planned = {options.out / member.name: member for member in config.members()}
         train_with_progress(planned, options.execution())
     print_runs(planned, options.out, options.import_first, as_json=options.as_json)
     return 0
@@ -163,7 +162,6 @@ class Demo(TrainingOptions):
 
 def demo(options: Demo) -> int:
     """Write the texts, train, compare, judge."""
-    from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
     from sim.training.launch import check_machine
     from validate.corpus.comparison import FILES, FOLDERS
@@ -194,7 +192,7 @@ def demo(options: Demo) -> int:
     task = sim.make_language_task([_source(questions), _source(other)], length=CONTEXT, layout="pack")
     own = task.model_dump(mode="json") | {"n_sequences": min(SEQUENCES, task.n_sequences)}
     config = make_run_config(load_preset("language-demo") | {"task": own})
-    planned = planned_in(options.out, config.members())
+    planned = {options.out / member.name: member for member in config.members()}
     train_with_progress(planned, execution)
     say("comparing prediction and observation, drawing figures")
     return compare(Compare(runs=tuple(planned), out=options.out, json=options.as_json))

@@ -27,7 +27,6 @@ class Options(TrainingOptions):
 
 def run(options: Options) -> int:
     """Train, compare, judge."""
-    from sim.runs.folder import planned_in
     from sim.runs.outputs import OutputFolder
     from validate.report import FILES, FOLDERS
     from validate.report.figures import draw_overview
@@ -35,7 +34,7 @@ def run(options: Options) -> int:
 
     OutputFolder(options.out).check(FILES, FOLDERS)
     config = demo_config()
-    planned = planned_in(options.out, config.members())
+    planned = {options.out / member.name: member for member in config.members()}
     train_with_progress(planned, options.execution())
     say("comparing prediction and observation, drawing figures")
     settings = validate.group_runs(list(planned))

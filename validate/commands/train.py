@@ -79,7 +79,7 @@ def _keys_of(config: RunConfig) -> list[Option]:
 def run(options: Options) -> int:
     """Train, and say where the runs are."""
     from sim.runs.beginning import check_own_files
-    from sim.runs.folder import import_option, planned_in, planned_runs, read_config, read_plans
+    from sim.runs.folder import import_option, planned_runs, read_config, read_plans
 
     execution, folder, begin = options.execution(), options.out, None
     new = options.model_fields_set & {"preset", "task"} | options.keys.keys()
@@ -104,7 +104,7 @@ def run(options: Options) -> int:
         if options.config is None and not any(name.startswith(("preset", "task", "model")) for name in new):
             remedy = "give FILE.toml, or name it: --task emb-mlp, --preset cpu"
             raise InputError("command", "anchorflow train", "needs something to train", remedy)
-        planned = planned_in(folder, config.members())
+        planned = {folder / member.name: member for member in config.members()}
         begin = partial(_note_plan, folder, config)
     from validate.terminal.progress import train_with_progress  # It loads SciPy; bad input is refused before.
 

@@ -92,6 +92,7 @@ class CorpusPrediction(Shown):
         predictor: CorpusPredictor = "bigram",
         nearest: Sequence[str] = (),
         candidates: Size = 500,
+        words_only: bool = False,
     ) -> CorpusPrediction:
         """Predict the geometry of some words of a corpus.
 
@@ -104,14 +105,16 @@ class CorpusPrediction(Shown):
             See ``theory.corpus_geometry``.
         nearest : sequence of str, optional
             Words whose neighbours are looked for among the ``candidates`` most frequent words.
+        words_only : bool, optional
+            Leave punctuation, tokens without a letter or digit, out of both.
         """
         if corpus.vocab_size < 2:
             raise InputError(
                 "corpus", " ".join(corpus.words), "its only token", "give a text of several words"
             )
-        tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top)
+        tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top, words_only=words_only)
         wanted = [corpus.token(word) for word in nearest]
-        V, others = corpus.vocab_size, corpus.most_frequent(candidates)
+        V, others = corpus.vocab_size, corpus.most_frequent(candidates, words_only=words_only)
         geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
         passes = _Tracked(corpus, "comparing words in documents")
         neighbours = []

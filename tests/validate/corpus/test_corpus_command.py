@@ -38,6 +38,16 @@ def test_json_says_what_the_theory_says(toy, cli):
     assert min(found["neighbours"]["dog"]["cosine"][:2]) > 0.9
 
 
+def test_punctuation_is_left_out_of_words_and_neighbours(here, cli):
+    """Both marks are among the four most frequent tokens; "3rd" has a digit."""
+    Path("marked.txt").write_text("\n\n".join(["the dog , the cat , ran . \u00e9t\u00e9 3rd ."] * 50))
+    command = ["corpus", "predict", "marked.txt", "--top", "4", "--nearest", "dog", "--json"]
+    assert set(cli(*command).json()["words"]) >= {"the", ",", "."}
+    found = cli(*command, "--words-only").json()
+    assert found["words"] == ["the", "dog", "cat", "ran"]
+    assert set(found["neighbours"]["dog"]["words"]) == {"the", "cat", "ran", "\u00e9t\u00e9", "3rd"}
+
+
 def test_tokens_of_an_array_and_markers_reach_the_command(here, cli):
     np.save("tokens.npy", np.random.default_rng(0).integers(0, 9, (60, 8)))
     command = ["corpus", "predict", "tokens.npy", "--json"]
