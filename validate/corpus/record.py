@@ -205,10 +205,8 @@ class Recorder:
         """Keep the rows of the file up to a step; time and distances count from its beginning."""
         self.rows = [row for row in self._earlier if row["step"] <= step]
         first = self._earlier[0]
-        known = first.get("gamma distance") == 0
-        self._start = {
-            name: first.get(f"gamma/{name}", math.nan) if known else math.nan for name in self._start
-        }
+        begins = first if first.get("gamma distance") == 0 else {}
+        self._start = {name: begins.get(f"gamma/{name}", math.nan) for name in self._start}
         if self.rows:
             self._begun -= self.rows[-1]["seconds"]
             self._write(".csv", whole=True)
@@ -367,8 +365,7 @@ class Recorder:
             def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
                 metrics = trainer.callback_metrics.items()
                 recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
-                if trainer.is_global_zero or recorder.sharded:
-                    recorder.at(trainer.global_step)
+                self.on_train_start(trainer, module)
 
             def on_fit_end(self, trainer: Any, module: Any) -> None:
                 if trainer.is_global_zero or recorder.sharded:
