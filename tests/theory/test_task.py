@@ -195,6 +195,7 @@ def test_bad_toml_is_refused_by_name_and_names_its_file(tmp_path: Path, argument
         (HEAD.replace("\nanchors", "\nanchor") + 'label = "key"', "did you mean 'anchors'"),
         (HEAD + 'lable = "key"', "did you mean 'label'"),
         (HEAD + 'rule = "shift"', "'table' is missing"),
+        (HEAD + 'rule = "sum"\nheld_out = 0.3', r"fraction = 0\.3"),
         (HEAD.replace("length = 2\n", ""), "'length' is missing"),
     ],
 )

@@ -124,4 +124,5 @@ def _list(argument: str, value: object, remedy: str = "write [...]") -> list[Any
 def _held_out(value: object) -> Any:
     if isinstance(value, (str, dict)):
         return value
-    return [_list("held_out", combination) for combination in _list("held_out", value)]
+    remedy = "write combinations, as in [[2, 5]], or a share of them, as in { fraction = 0.3 }"
+    return [_list("held_out", combination, remedy) for combination in _list("held_out", value, remedy)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from sim.config.presets import load_preset
 from sim.config.run import RunConfig, make_run_config
+from sim.runs.table import shown_name
 from theory import InputError, Task
 from theory.edge.arrays import FloatArray
 from validate.figures.style import GOING_ON, OBSERVED, OTHERS, Look
@@ -211,8 +212,21 @@ def early_and_late(setting: Setting) -> str:
         return f"at the paper's epoch{'s' * (len(epochs) > 1)} {' and '.join(map(str, epochs))}"
     if len(epochs) == 1:
         return "at the last snapshot"
-    part = "reasoning training" if learned_part(setting.runs[0]) == "rsn_train" else "training"
-    return f"early, once half of the {part} set is solved, and late"
+    part = shown_name(setting.config, learned_part(setting.runs[0]))
+    return f"early, once half of {part} is solved, and late{_times(setting, epochs)}"
+
+
+def _times(setting: Setting, epochs: Sequence[int]) -> str:
+    """Return Σ learning rate at the epochs beside that at the paper's, of models as wide as the paper's."""
+    if setting.kind not in PAPER_EPOCHS or width_ratio(setting) != 1:
+        return ""
+    lines, paper = setting.runs[0].metrics, _paper(setting.kind)
+    own = [next(line["sum_learning_rate"] for line in lines if line["epoch"] >= epoch) for epoch in epochs]
+    each = paper.training.peak_learning_rate * paper.data.n_sequences / int(paper.training.batch_size)
+    theirs = [each * epoch for epoch in PAPER_EPOCHS[setting.kind]]
+    now, printed = (" and ".join(f"{time:.2g}" for time in times) for times in (own, theirs))
+    at = " and ".join(map(str, PAPER_EPOCHS[setting.kind]))
+    return f" (Σ learning rate {now}; at the paper's epochs {at} it is {printed})"
 
 
 def about(settings: Sequence[Setting]) -> str:

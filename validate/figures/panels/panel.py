@@ -134,10 +134,17 @@ class Points(BasePanel):
             )
             for place, text in group.names.items():
                 heights = [y[other] for other in group.names]
-                offset = (3, 3) if y[place] >= np.median(heights) else (3, -8)  # Near ones stay apart.
+                right = x[place] > x.max() - 0.2 * np.ptp(x)  # Its name goes inwards, off the frame.
+                offset = -3 if right else 3, 3 if y[place] >= np.median(heights) else -8  # Near ones: apart.
                 outline = [withStroke(linewidth=1.5, foreground="white")]  # Readable over points.
                 ax.annotate(
-                    text, group.xy[place], offset, textcoords="offset points", path_effects=outline, zorder=4
+                    text,
+                    group.xy[place],
+                    offset,
+                    textcoords="offset points",
+                    ha="right" if right else "left",
+                    path_effects=outline,
+                    zorder=4,
                 )
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.limits is not None:

@@ -56,7 +56,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
             says=f"$\\sigma_2/\\sigma_1$ at γ = {setting.init_rate:g}: {', '.join(ratios)}.",
         ),
         PanelRow(
-            "D  The first one's direction",
+            "D  Direction of the largest singular value",
             [_value_alignment(m) for m in shown],
             height=2.4,
             share_y="direction",
@@ -64,7 +64,8 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
     ]
     caption = (
         "A: the first attention. B: its rows beside 1/i (dotted). C: the singular values of W_V. D: the "
-        f"cosine of every anchor's embedding with the top left singular vector of W_V.{moments_text(shown)}"
+        "cosine of every anchor's embedding with the top left singular vector of W_V, beside Theorem 2's "
+        f"direction with u or P̄ taken from P^s.{moments_text(shown)}"
     )
     return Sheet("fig06_first_attention", caption, runs.about(settings), rows)
 

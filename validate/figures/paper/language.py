@@ -40,7 +40,7 @@ EARLY = (
 WORDS_SHOWN = "cosines of each corpus's most frequent tokens, pieces of words among them, in the first seed"
 GAPS = {
     "nothing": "L₂ − L₁",
-    "frequencies": "L₂ − L₁ minus the entropies of a token",
+    "frequencies": "L₂ − L₁ minus the token entropies",
     "pairs": "L₂ − L₁ minus the bigram entropies",
 }
 
@@ -70,7 +70,7 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
     first, second = map(title_of, names)
     relative = _gaps(settings, "relative, as in the paper", "ΔL = (L₂ − L₁)/L₁", {"ΔL": relative_gap})
     nats = {GAPS[known]: partial(loss_gap, known=known) for known in KNOWN}
-    gaps = [relative, _gaps(settings, "in nats, above the corpora's entropies", "gap (nats)", nats, 1)]
+    gaps = [relative, _gaps(settings, "in nats, also above the corpora's entropies", "gap (nats)", nats, 1)]
     title = f"A  Loss at the end of training; L₁: loss on {first}, L₂: loss on {second}"
     rows = [PanelRow(title, gaps, says=f"ΔL {_course(relative.curves['ΔL'])}; in the paper it rises with γ.")]
     for name in names:
@@ -154,7 +154,13 @@ def _course(curve: Curve) -> str:
 def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
     """Return the first seed's cosines of a corpus's words at its early snapshot."""
     matrices = [run.at(f"cosine/{name}", early_epoch(run)) for run in setting.runs]
-    return _words(f"{which}training,\nepoch {early_epoch(setting.runs[0])}", setting, name, matrices)
+    return _words(f"{which}training,\nstep {_early_step(setting)}", setting, name, matrices)
+
+
+def _early_step(setting: Setting) -> int:
+    """Return the step of the first seed's early snapshot."""
+    first = setting.runs[0]
+    return int(next(line["step"] for line in first.metrics if line["epoch"] == early_epoch(first)))
 
 
 def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> HeatMap:

@@ -61,8 +61,8 @@ def learning(observations: Sequence[Observations]) -> Sheet:
         sentences += [f"{at}: accuracy of the Emb-MLP over epochs."]
         if ceilings := {f"{level:.4f}" for setting in emb_mlp for level in _ceilings(setting).values()}:
             sentences += [
-                f"Dotted, {' or '.join(sorted(ceilings))}: the expected ceiling of its accuracy on memory "
-                "data: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), whose labels are "
+                f"Dotted, {' or '.join(sorted(ceilings))}: the expected ceiling of its accuracy on a "
+                "table: it sees a sum of embeddings, equal for (z, a, b) and (z, b, a), whose labels are "
                 "independent."
             ]
         if any(predicted):

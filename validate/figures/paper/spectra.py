@@ -121,7 +121,7 @@ def singular_values(moments: Sequence[Moment], name: str, title: str, *, shares:
         )
     smallest = min(float(curve.mean[curve.mean > 0].min(initial=1.0)) for curve in curves.values())
     ylim, x_name = (max(smallest / 2, 1e-4), 1.3), "i / number of values" if shares else "i"
-    singly = any(m.look.line == "--" for m in moments) and not shares
+    singly = shares or any(m.look.line == "--" for m in moments)
     y_name = r"$\sigma_i / \sigma_1$"
     return Curves(title, curves, x_name, y_name, yscale="log", ylim=ylim, whole=not shares, singly=singly)
 
