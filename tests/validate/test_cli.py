@@ -4,6 +4,7 @@ import errno
 import json
 import re
 import shlex
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from sim import train
+from sim import Run, train
 from sim.config.presets import load_preset
 from sim.config.run import make_run_config
 from sim.config.task_files import read_description
@@ -48,6 +49,32 @@ def config(tmp_path):
     file = tmp_path / "config.toml"
     file.write_text(CONFIG)
     return file
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_training_is_logged_to_tensorboard(workers, config, here, cli, monkeypatch):
+    """Every number of every evaluation once, by a stand-in for the library; without it nothing begins."""
+    command = ["train", str(config), "--out", "runs", "--tensorboard", "board", "--workers", workers]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    assert "package = 'tensorboard': not installed; install it with" in cli(*command, code=2).err
+    assert not Path("runs").exists()
+    written = dict[str, list[object]]()
+
+    def writer(folder):
+        calls = written.setdefault(folder, [])
+        return SimpleNamespace(add_scalar=lambda *call: calls.append(call), flush=lambda: None)
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=writer))
+    cli(*command)
+    assert written.keys() == {f"board/gamma0.8_seed{seed}" for seed in (0, 1)}
+    for folder, calls in written.items():
+        expected = [
+            (f"{kind}/{part}", line[kind][part], line["step"])
+            for line in Run.open(Path("runs") / Path(folder).name).metrics
+            for kind in ("loss", "accuracy")
+            for part in line[kind]
+        ]
+        assert calls == expected
 
 
 @pytest.mark.parametrize(

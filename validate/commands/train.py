@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,8 @@ class Options(TrainingOptions):
     """Where to train: cpu, or cuda, where runs that can share a trainer train together."""
     kernels: Kernels = "auto"
     """PyTorch's kernels, or compiled for the model, which needs a C++ compiler and pays off in long runs."""
+    tensorboard: Path | None = None
+    """Also log every evaluation to TensorBoard, into this folder."""
 
     @classmethod
     def known_keys(cls) -> list[Option]:
@@ -108,9 +110,38 @@ def run(options: Options) -> int:
         begin = partial(_note_plan, folder, config)
     from validate.terminal.progress import train_with_progress  # It loads SciPy; bad input is refused before.
 
-    train_with_progress(planned, execution, begin)
+    noted = () if options.tensorboard is None else (_logger(options.tensorboard, planned),)
+    train_with_progress(planned, execution, begin, *noted)
     print_runs(planned, folder, options.import_first, as_json=options.as_json)
     return 0
+
+
+def _logger(folder: Path, planned: Mapping[Path, sim.MemberConfig]) -> Callable[[sim.Progress], None]:
+    """Return a function that logs a run's new evaluations to TensorBoard after an epoch."""
+    from validate.corpus.record import summary_writer
+
+    make, paths = summary_writer(), {member.name: path for path, member in planned.items()}
+    boards, logged = dict[str, Any](), dict.fromkeys(paths, -1)
+
+    def log(run: sim.Progress) -> None:
+        every = planned[paths[run.name]].training.evaluate_every
+        if run.epoch % every and not run.has_ended:
+            return
+        try:
+            lines = sim.RunFolder(paths[run.name]).read_metrics()
+        except InputError:  # They are being written, and are logged after a later epoch.
+            return
+        if run.name not in boards:
+            boards[run.name] = make(str(folder / run.name))
+        for line in [line for line in lines if line["step"] > logged[run.name]]:
+            for kind in ("loss", "accuracy"):
+                for part, value in line[kind].items():
+                    if value is not None:  # A loss that is not finite.
+                        boards[run.name].add_scalar(f"{kind}/{part}", value, line["step"])
+        boards[run.name].flush()
+        logged[run.name] = lines[-1]["step"]
+
+    return log
 
 
 def configuration_of(options: Options) -> RunConfig:

@@ -31,6 +31,11 @@ from validate.observe.observables import effective_rank
 from validate.scales.escapes import rate_of
 
 
+def summary_writer() -> Any:
+    """Return the class of TensorBoard's writers, or refuse if it is not installed."""
+    return require("torch.utils.tensorboard", package="tensorboard").SummaryWriter
+
+
 class Recorder:
     """Records how well a model's embedding follows its data's prediction; see ``step`` and the callbacks.
 
@@ -115,8 +120,7 @@ class Recorder:
                 self._earlier = read_rows(self._file)
         self._board = None
         if tensorboard is not None:
-            library = require("torch.utils.tensorboard", package="tensorboard")
-            self._board = library.SummaryWriter(str(as_path("tensorboard", tensorboard)))
+            self._board = summary_writer()(str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
         self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and math.prod(r.shape) != 1]

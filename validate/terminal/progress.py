@@ -107,12 +107,15 @@ def training_progress(total: int) -> Iterator[Callable[[sim.Progress], None]]:
 
 
 def train_with_progress(
-    planned: Mapping[Path, MemberConfig], execution: sim.Execution, begin: Callable[[], None] | None = None
+    planned: Mapping[Path, MemberConfig],
+    execution: sim.Execution,
+    begin: Callable[[], None] | None = None,
+    note: Callable[[sim.Progress], None] = lambda run: None,
 ) -> None:
     """Train runs into their folders: say what it will cost, then show progress.
 
-    ``begin`` is called once every check has passed. An exception that stops the work before any run has a
-    folder carries the note ``NOT_BEGUN``.
+    ``begin`` is called once every check has passed, ``note`` after every epoch of a run. An exception that
+    stops the work before any run has a folder carries the note ``NOT_BEGUN``.
     """
     members, folders = list(planned.values()), list(planned)
     has_begun = not execution.overwrite  # Until then the runs to be replaced are untouched.
@@ -136,10 +139,15 @@ def train_with_progress(
             cost = where if execution.is_remote else cost_text(cost_of_runs(runs, execution))
             say(f"runs: {len(runs)}, epochs in all: {at_most}{total}, {cost}")
         with training_progress(total) as report:
+
+            def told(run: sim.Progress) -> None:
+                report(run)
+                note(run)
+
             if begin is not None:
                 begin()
             has_begun = True
-            train_members(members, folders, execution, report=report)
+            train_members(members, folders, execution, report=told)
     except (KeyboardInterrupt, UnfinishedRunsError) as stop:
         if not has_begun or not any(map(is_run_folder, planned)):
             stop.add_note(NOT_BEGUN)
