@@ -178,10 +178,6 @@ class RunFolder(Manifest):
             raise unfinished(self.path, {"status": "not begun"})
         return self.read("provenance.json", lambda content: plain(read_record(Provenance, content)))
 
-    def read_tensors(self, name: str) -> tuple[Arrays, dict[str, str]]:
-        """Return the tensors and the metadata of one of its files."""
-        return self.read(name, read_tensors)
-
     def shape_of(self, name: str, array: str) -> tuple[int, ...] | None:
         """Return the shape of an array in one of its files, or None; only the file's header is read."""
         file = self.path / name

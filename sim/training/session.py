@@ -18,7 +18,7 @@ from sim.errors import DamagedError
 from sim.fast.matmul import matmul_route, subnormals_flushed
 from sim.runs import provenance
 from sim.runs.beginning import open_folder, tokenizer_record
-from sim.runs.files import finite, json_text, only_writer
+from sim.runs.files import finite, json_text, only_writer, read_tensors
 from sim.runs.folder import METRICS, STATISTICS, RunFolder, checkpoint_name, snapshot_name
 from sim.runs.records import Arrays, CheckpointState
 from sim.runs.run import is_complete
@@ -238,7 +238,7 @@ class _Session:
 
 def _check_same_data(folder: RunFolder, data: Dataset) -> None:
     """Refuse to continue a run on other data: texts without a checksum may have changed since it began."""
-    (kept, of_kept), (arrays, meta) = folder.read_tensors(STATISTICS), data.statistics()
+    (kept, of_kept), (arrays, meta) = folder.read(STATISTICS, read_tensors), data.statistics()
     if meta != of_kept or not all(np.array_equal(kept[name], array) for name, array in arrays.items()):
         problem = "was begun on other data: its texts, or what draws them, have changed since"
         remedy = "restore them, or train into another folder"

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from sim import MemberConfig, Run, RunFolder, train_together
 from sim.errors import UnwritableError
+from sim.runs.files import read_tensors
 from tests.run_folder import contents, every_file
 from tests.sim.conftest import NOISY_TASK, small_member, stopped_after
 from theory import InputError
@@ -78,7 +79,7 @@ class RunInTrouble(RuleBasedStateMachine):
             with suppress(InputError):
                 run = Run.open(self.path)
                 assert all(run.snapshot(epoch) for epoch in run.snapshot_epochs)
-                assert RunFolder(self.path).read_tensors("statistics.safetensors")
+                assert RunFolder(self.path).read("statistics.safetensors", read_tensors)
                 self.damaged = False
         if status == "complete" and not self.damaged:
             assert contents(self.path) == unbroken()

@@ -29,20 +29,6 @@ def test_every_optimiser_is_tested() -> None:
     assert OPTIONS.keys() == OPTIMIZERS.complete().keys()
 
 
-def test_an_optimiser_may_name_a_setting_as_another_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of AdamW hold the unchanged settings of SGD, which a third one may give another default."""
-
-    class Signum(TrainingConfig):
-        optimizer: Literal["signum"] = "signum"
-        momentum: float = 0.9
-
-    monkeypatch.setitem(OPTIMIZERS, "signum", Signum)
-    data = {"task": "emb-mlp", "init_rate": 0.8, "seed": 0, "training": {"momentum": 0.0}}
-    assert make_member_config(data).training == AdamW()
-    with pytest.raises(InputError, match="momentum"):
-        make_member_config(data | {"training": {"momentum": 0.5}})
-
-
 @pytest.mark.parametrize("frozen", [None, 0.0, 1.0])
 @pytest.mark.parametrize(
     ("name", "options"), [(name, own) for name, each in OPTIONS.items() for own in each], ids=str
@@ -101,15 +87,23 @@ def test_each_has_settings_of_its_own_and_its_flow() -> None:
         make_run_config({"training": {"optimizer": "rmsprop"}})
 
 
-def test_a_folder_from_before_holds_every_optimisers_settings() -> None:
-    """Those of others are passed over where they are as they were by default."""
-    member = small(optimizer="sgd").members()[0]
-    saved = member.model_dump(mode="json")
-    saved["training"] |= {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
-    assert make_member_config(saved) == member
-    saved["training"]["beta1"] = 0.8
-    with pytest.raises(InputError, match="beta1"):
-        make_member_config(saved)
+def test_a_folder_from_before_holds_every_optimisers_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of others are passed over as they were by default, also where a third one has another default."""
+
+    class Signum(TrainingConfig):
+        optimizer: Literal["signum"] = "signum"
+        momentum: float = 0.9
+
+    monkeypatch.setitem(OPTIMIZERS, "signum", Signum)
+    for optimizer, others, changed in (
+        ("sgd", {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}, {"beta1": 0.8}),
+        ("adamw", {"momentum": 0.0}, {"momentum": 0.5}),
+    ):
+        member = small(optimizer=optimizer).members()[0]
+        saved = member.model_dump(mode="json")
+        assert make_member_config(saved | {"training": saved["training"] | others}) == member
+        with pytest.raises(InputError, match=next(iter(changed))):
+            make_member_config(saved | {"training": saved["training"] | others | changed})
 
 
 def test_one_of_ones_own_trains_stops_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
