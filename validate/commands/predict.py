@@ -46,7 +46,8 @@ class Options(CommandOptions):
     flow: bool = False
     """Also predict the size of the cosines at training accuracies 0.1, 0.3 and 0.5, from two starts; takes 16
     to 33 s of processor time for an Emb-MLP of the paper's size. For a Transformer it takes the time of 3 to
-    41 runs, and was judged at small sizes only: hours at the paper's."""
+    41 runs, and was judged at small sizes only; at the paper's, an estimated half hour until a tenth of the
+    training sums are right."""
     model: Literal["emb-mlp", "transformer"] = "emb-mlp"
     """Model of the cosines, with the paper's widths."""
     init_rate: float = 0.8
