@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import operator
-import sys
 import timeit
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -76,15 +75,12 @@ def keep_freed_memory() -> bool:
     A step frees and allocates the same few megabytes again and again. glibc returns such blocks to the
     system and gets zeroed ones back page by page: a quarter of a step's time at the paper's sizes.
     """
-    if not sys.platform.startswith("linux"):
-        return False
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
+    except (OSError, AttributeError):  # Another C library.
         return False
     # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD; 32 MiB is the most that glibc accepts.
-    done = [mallopt(-3, 32 * 2**20), mallopt(-1, 2**31 - 1), mallopt(-2, 32 * 2**20)]
-    return done == [1, 1, 1]
+    return [mallopt(-3, 32 * 2**20), mallopt(-1, 2**31 - 1), mallopt(-2, 32 * 2**20)] == [1, 1, 1]
 
 
 def small_products() -> AbstractContextManager[None]:

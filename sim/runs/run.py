@@ -28,15 +28,7 @@ from sim.runs.folder import (
 )
 from sim.runs.folder import unfinished as refusal_of_unfinished
 from sim.runs.records import Arrays, Counted, Texts, check_arrays, read_json, read_record
-from sim.runs.table import (
-    COLUMNS,
-    LAST_HEADER,
-    frame,
-    last_rows,
-    long_records,
-    metric_records,
-    shown_name,
-)
+from sim.runs.table import COLUMNS, LAST_HEADER, frame, last_rows, long_records, metric_records
 from theory import EmbMLPParameters, InputError, Task, frozen_direction
 from theory.edge.checked import checked
 from theory.edge.display import html_table
@@ -103,8 +95,7 @@ class Run:
         object.__setattr__(self, "_folder", RunFolder(as_path("path", self.path).absolute()))
 
     def __repr__(self) -> str:
-        last = self.metrics[-1]["accuracy"]
-        reached = ", ".join(f"{shown_name(self.config, part)} {value:.2f}" for part, value in last.items())
+        reached = ", ".join(f"{row[0]} {row[1]}" for row in last_rows(self.config, self.metrics))
         return f"Run({str(self.path)!r}: {self._title}, accuracy {reached})"
 
     def _repr_html_(self) -> str:
