@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,16 @@ def table(toy, out):
 
 
 def kill_a_worker(out):
-    """Kill a worker as soon as one has begun a run below a folder; return its process."""
-    wait_for(lambda: holders(out))
-    worker = holders(out)[0][1]
-    os.kill(worker, signal.SIGKILL)
-    return worker
+    """Kill a worker in the middle of a run, stopped first so that the run cannot end before; return it."""
+    while True:
+        wait_for(lambda: holders(out))
+        for _, worker in holders(out):
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGSTOP)
+                if any(process == worker for _, process in holders(out)):
+                    os.kill(worker, signal.SIGKILL)
+                    return worker
+                os.kill(worker, signal.SIGCONT)
 
 
 def test_two_sweeps_in_one_folder_share_the_work(toy, serial, tmp_path):
