@@ -225,6 +225,7 @@ def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
 
 FILES = {
     "run.json": (b'{"keys": "1..2"}', "JSON, but not a run's config.json"),
+    "cut.json": (b'{"keys": "1..2",,}', "correct the JSON"),
     "json.toml": (b'\n{"keys": "1..2"}', "looks like JSON"),
     "cut.toml": (b"keys = [1, 2", "not valid TOML"),
     "pdf.toml": (b"%PDF-1.4", "a PDF, not text"),

@@ -143,7 +143,7 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
         raise too_deep from None
     except ValueError as error:
         # Syntax errors in either language, and integers of more digits than Python reads.
-        remedy = _remedy(text, str(error)) or f"correct the {language}"
+        remedy = _remedy(text, str(error), language)
         raise InputError(argument, value, f"not valid {language}: {error}", remedy) from None
     level, depth = [data], 0
     while level:
@@ -154,16 +154,20 @@ def _parsed(argument: str, value: str, text: str, parse: Callable[[str], Any], l
     return data
 
 
-def _remedy(text: str, problem: str) -> str | None:
-    """Return the remedy for the commonest errors in a task file: single brackets, an unquoted expression."""
-    if text.lstrip().startswith("{"):
+def _remedy(text: str, problem: str, language: str) -> str:
+    """Return the remedy, by name for the commonest errors in a task file: single brackets, no quotes."""
+    if language == "TOML" and text.lstrip().startswith("{"):
         return 'this looks like JSON: write key = value on lines of their own, as in keys = "30..59"'
     if "('mappings',) twice" in problem:
         return "write [[mappings]] before each of them"
     place = re.search(r"line (\d+)", problem)
     lines = text.splitlines()
     line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
-    return "put the expression in quotes" if re.match(r" *label *= *[^ \"']", line) else None
+    return (
+        "put the expression in quotes"
+        if re.match(r" *label *= *[^ \"']", line)
+        else f"correct the {language}"
+    )
 
 
 def _refused(path: Path, problem: str, remedy: str) -> InputError:
