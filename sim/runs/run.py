@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -78,7 +79,7 @@ class Run:
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
         provenance = folder.read_provenance() if unfinished else folder.check_complete()
-        if provenance["status"] == "diverged" or not (folder.path / METRICS).exists():
+        if provenance["status"] == "diverged" or not os.path.lexists(folder.path / METRICS):
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
         # A run that continues after a kill may have later snapshots than evaluations.

@@ -256,4 +256,4 @@ def test_the_survey_finds_what_differs_from_the_configuration(
     monkeypatch.setattr(survey, "model_types", lambda: ["nanochat"])
     (line,) = [line for line in cli("advise", "--all").out.splitlines() if line.startswith("nanochat")]
     assert line.split() == ["nanochat", "8", "7", "1", "0"]  # o_proj is divided by √(2 layers).
-    assert "give --all" in cli("advise", "--csv", "--module", "torch.nn:ReLU", code=2).err
+    assert "applies to --all only" in cli("advise", "--csv", "--module", "torch.nn:ReLU", code=2).err

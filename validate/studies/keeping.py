@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -142,7 +143,7 @@ def keep(
     for member in members_of(study, root):
         state = run_state(member.path, member.config)
         # A run that has only begun was not evaluated yet, and has nothing to show.
-        begun = unfinished and state == "unfinished" and (member.path / METRICS).exists()
+        begun = unfinished and state == "unfinished" and os.path.lexists(member.path / METRICS)
         if state == "complete" or begun:
             runs[member.path] = Run.open(member.path, unfinished=begun)
             members.append(member)

@@ -165,7 +165,7 @@ def test_figs_7_and_14_name_the_means_over_seeds_of_what_each_shows_at_its_own_e
         predicted, observed = [run.array(f"predicted/tied/{name}") for run in runs], early(f"cosine/{name}")
         pairs = zip(map(off_diagonal, predicted), map(off_diagonal, observed), strict=True)
         assert row.says.endswith(f", {text(np.corrcoef(*pair)[0, 1] for pair in pairs)} at γ = 0.8.")
-        assert "epoch 1" in row.panels[-1].title
+        assert "step 10\n" in row.panels[-1].title  # That of epoch 1.
         shown += [(row.panels[0], predicted), (row.panels[-1], observed)]
     for panel, matrices in shown:
         assert isinstance(panel, HeatMap)
