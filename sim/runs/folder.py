@@ -168,6 +168,11 @@ class RunFolder(Manifest):
         return self.read(METRICS, lambda content: read_evaluations(content.splitlines()))
 
     @property
+    def has_metrics(self) -> bool:
+        """Whether the run was evaluated; a link that leads nowhere is no reason to think not."""
+        return os.path.lexists(self.path / METRICS)
+
+    @property
     def has_provenance(self) -> bool:
         """Whether the run was started."""
         return (self.path / "provenance.json").exists()

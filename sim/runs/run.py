@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,6 @@ from sim.data.corpus import Corpus
 from sim.errors import DamagedError
 from sim.runs.files import read_tensors
 from sim.runs.folder import (
-    METRICS,
     REMEDY,
     STATISTICS,
     RunFolder,
@@ -79,7 +77,7 @@ class Run:
         folder = RunFolder(as_path("path", path))
         config = read_config(folder.path)
         provenance = folder.read_provenance() if unfinished else folder.check_complete()
-        if provenance["status"] == "diverged" or not os.path.lexists(folder.path / METRICS):
+        if provenance["status"] == "diverged" or not folder.has_metrics:
             raise refusal_of_unfinished(folder.path, provenance)
         metrics = folder.read_metrics()
         # A run that continues after a kill may have later snapshots than evaluations.

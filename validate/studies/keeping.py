@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -13,7 +12,7 @@ from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.config.section import differences
 from sim.runs.files import only_writer
-from sim.runs.folder import METRICS, RunFolder, is_run_folder, read_config
+from sim.runs.folder import RunFolder, is_run_folder, read_config
 from sim.runs.provenance import commit_text, share_of_seconds
 from sim.runs.run import Run
 from sim.training.execution import Execution, process_count
@@ -143,7 +142,7 @@ def keep(
     for member in members_of(study, root):
         state = run_state(member.path, member.config)
         # A run that has only begun was not evaluated yet, and has nothing to show.
-        begun = unfinished and state == "unfinished" and os.path.lexists(member.path / METRICS)
+        begun = unfinished and state == "unfinished" and RunFolder(member.path).has_metrics
         if state == "complete" or begun:
             runs[member.path] = Run.open(member.path, unfinished=begun)
             members.append(member)
