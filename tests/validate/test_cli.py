@@ -136,7 +136,9 @@ def test_help_of_everything_shows_an_example(capsys, cli):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0
-        assert f"example: anchorflow {command}" in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert f"example: anchorflow {command}" in printed
+        assert ("--init-rates, --gammas, --gamma FLOAT [FLOAT ...]" in printed) == (command == "train")
 
 
 @pytest.mark.usefixtures("blank_pictures")

@@ -48,6 +48,19 @@ def sampled(task, monkeypatch, n_samples, seeds):
     return found
 
 
+def test_without_a_block_its_draws_count_neither_as_shares_nor_as_samples(monkeypatch):
+    """Few draws, so that the length that sampling noise adds is large; the labels are given one by one."""
+    _labels.cache_clear()
+    monkeypatch.setattr("theory.task.domain.MAX_ENTRIES", 100)
+    found = theory.sample_labels(small(), [1, 4], np.random.default_rng(0), n_samples=60)
+    for i, without in enumerate(found.left_out):
+        shares = np.delete(found.blocks, i, axis=0).mean(axis=0)
+        squares = (57 * (shares**2).sum(axis=1) - 1) / 56
+        np.testing.assert_allclose(without.shares, shares, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(np.diagonal(without.inner), squares, rtol=0, atol=1e-14)
+        assert without.inner[0, 1] == pytest.approx(shares[0] @ shares[1], abs=1e-14)
+
+
 def test_a_large_task_from_toml_is_sampled(tmp_path, cli):
     """Columns, keys and figures: what is sampled has an error, and what is exact has none."""
     assert set(Prediction.of(Task.from_toml(LARGE), n_samples=200).figures()) == {
