@@ -6,17 +6,16 @@ committed before any task but the first had been run.
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 from printing import end_with_reader, names_among
 
+from sim.config.task_files import as_task
 from theory import (
     EmbMLPParameters,
-    Expression,
-    Lookup,
-    Mapping,
     Solver,
-    Sum,
-    Task,
     count_population,
     draw_tables,
     escape_dose,
@@ -31,44 +30,8 @@ SCALES = (6e-2, 6e-3, 6e-4, 6e-5, 6e-6)
 LIMIT = 6e-9
 N_MODES = 4
 MEASURED = Solver(rtol=1e-5, atol=1e-6)
-MEMORY = Mapping([1, 2], Lookup(), "memory")
-
-
-def task(n_keys: int, q: int, vocab_size: int, *mappings: Mapping) -> Task:
-    return Task(
-        keys=range(8, 8 + n_keys), n_anchors=q, length=q + 1, vocab_size=vocab_size, mappings=mappings
-    )
-
-
-TASKS = {
-    "small": Task(
-        keys=range(5, 10),
-        reasoning_anchors=(3, 4),
-        memory_anchors=(1, 2),
-        n_anchors=2,
-        length=3,
-        vocab_size=20,
-        held_out={(3, 4)},
-    ),
-    "q1": task(6, 1, 20, Mapping([3, 4, 5], Sum(), "sum"), MEMORY),
-    "q3": task(5, 3, 26, Mapping([3, 4], Sum(), "sum", [(3, 4, 4), (4, 3, 4)]), MEMORY),
-    "modular": task(
-        6,
-        2,
-        16,
-        Mapping([3, 4, 5], Expression("8 + (key + a1 + a2) % 6"), "modular", [(3, 5), (5, 3)]),
-        MEMORY,
-    ),
-    "product": task(5, 2, 30, Mapping([2, 3, 4], Expression("key + a1 * a2"), "product", [(2, 2)])),
-    "two rules": task(
-        5,
-        2,
-        24,
-        Mapping([1, 2, 3], Sum(), "sum", [(1, 3), (3, 1)]),
-        Mapping([4, 5, 6], Expression("key + max(a1, a2)"), "larger"),
-    ),
-    "memory alone": task(6, 2, 16, Mapping([1, 2, 3], Lookup(), "table")),
-}
+TABLES = tomllib.loads(Path(__file__).with_name("staircase_tasks.toml").read_text(encoding="utf-8"))
+TASKS = {name: as_task(table) for name, table in TABLES.items()}
 
 
 def alone(C: FloatArray, initial: EmbMLPParameters) -> FloatArray:
