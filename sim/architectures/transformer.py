@@ -9,7 +9,7 @@ Parameters of layer l are called "l.W_Q" and so on; row vectors throughout.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -47,15 +47,9 @@ def transformer(
     x = look_up(parameters["W_E"], tokens)
     if "W_pos" in parameters:
         x = x + parameters["W_pos"][:, None, : tokens.shape[2]]
-    keep("0.input", x)
     for layer in range(model.n_layers):
         last_only = layer == model.n_layers - 1 and not every_position
-
-        def keep_own(name: str, value: Tensor, prefix: str = f"{layer}.") -> None:
-            keep(prefix + name, value)
-
-        x = _layer(of_layer(parameters, layer), x, model, last_only, keep_own)
-        keep(f"{layer + 1}.input" if layer + 1 < model.n_layers else "output", x)
+        x = _layer(of_layer(parameters, layer), f"blocks.{layer}", x, model, last_only, keep)
     if model.norm in PRE_NORMS:
         x = layer_norm(parameters, "ln_final", x, model.norm_epsilon)
     logits = linear(x, parameters["W_U"], parameters.get("b_U")) if "W_U" in parameters else x
@@ -78,9 +72,10 @@ def forward_cache(
     Returns
     -------
     dict of Tensor
-        For each layer l: "l.input" (M, B, L, d_m); "l.attention_logits", −∞ where masked, and
-        "l.attention" (M, B, H, L, L); "l.attention_out" (M, B, L, d_m); "l.hidden" (M, B, L, d_f), after
-        σ. Also "output" (M, B, L, d_m) of the last layer, and "logits" (M, B, L, d).
+        "logits" (M, B, L, d), and for each layer l, as TransformerLens names them: "blocks.l.hook_resid_pre",
+        "blocks.l.hook_attn_out", "blocks.l.hook_resid_post" and, with a post norm,
+        "blocks.l.hook_normalized_resid_post" (M, B, L, d_m); "blocks.l.attn.hook_attn_scores", −∞ where
+        masked, and "blocks.l.attn.hook_pattern" (M, B, H, L, L); "blocks.l.mlp.hook_post" (M, B, L, d_f).
     """
     check_inputs(parameters, tokens, model)
     kept: dict[str, Tensor] = {}
@@ -94,19 +89,25 @@ def forward_cache(
     return kept
 
 
-def _layer(p: Mapping[str, Tensor], x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
+def _layer(p: Parameters, name: str, x: Tensor, model: AttentionModel, last_only: bool, keep: Keep) -> Tensor:
+    keep(f"{name}.hook_resid_pre", x)
     query_input = layer_norm(p, "ln1", x, model.norm_epsilon) if model.norm in PRE_NORMS else x
     seen = query_input if model.norm == "pre" else x
-    mixed = attention(p, query_input, seen, model.n_heads, last_only=last_only, keep=keep)
-    keep("attention_out", mixed)
+    mixed, scores, pattern = attention(p, query_input, seen, model.n_heads, last_only=last_only)
+    keep(f"{name}.attn.hook_attn_scores", scores)
+    keep(f"{name}.attn.hook_pattern", pattern)
+    keep(f"{name}.hook_attn_out", mixed)
     h = (x[:, :, -1:] if last_only else x) + mixed
     if model.norm == "post":
         h = layer_norm(p, "ln1", h, model.norm_epsilon)
     seen = layer_norm(p, "ln2", h, model.norm_epsilon) if model.norm in PRE_NORMS else h
     hidden = ACTIVATIONS[model.activation](linear(seen, p["W_in"], p.get("b_in")))
-    keep("hidden", hidden)
+    keep(f"{name}.mlp.hook_post", hidden)
     out = h + linear(hidden, p["W_out"], p.get("b_out"))
-    return layer_norm(p, "ln2", out, model.norm_epsilon) if model.norm == "post" else out
+    keep(f"{name}.hook_resid_post", out)
+    if model.norm == "post":
+        keep(f"{name}.hook_normalized_resid_post", out := layer_norm(p, "ln2", out, model.norm_epsilon))
+    return out
 
 
 class Transformer(Model[OneLayerConfig | TransformerConfig]):

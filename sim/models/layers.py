@@ -69,14 +69,14 @@ def layer_norm(p: Mapping[str, Tensor], name: str, x: Tensor, epsilon: float) ->
 
 
 def attention(
-    p: Mapping[str, Tensor], query_input: Tensor, x: Tensor, n_heads: int, *, last_only: bool, keep: Keep
-) -> Tensor:
-    r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2).
+    p: Mapping[str, Tensor], query_input: Tensor, x: Tensor, n_heads: int, *, last_only: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Return :math:`\mathrm{softmax}(\mathrm{mask}(Q K^\top / \sqrt{d_k})) V W_O` (eq. 2), logits, softmax.
 
     Queries are made from ``query_input`` (with ``last_only``, at the last position alone), keys and values
     from ``x``: both (M, B, L, d_m), usually the same. ``p`` has W_Q, W_K, W_V (M, d_m, H d_k),
-    W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O if there are biases. ``keep`` is called with
-    "attention_logits", −∞ where masked, and "attention", shape (M, B, H, L or 1, L).
+    W_O (M, H d_k, d_m), and b_Q, b_K, b_V, b_O if there are biases. The logits, −∞ where masked, and
+    their softmax have shape (M, B, H, L or 1, L).
     """
     if last_only or query_input is not x:
         q = linear(query_input[:, :, -1:] if last_only else query_input, p["W_Q"], p.get("b_Q"))
@@ -88,10 +88,8 @@ def attention(
     if not last_only:
         logits = logits + causal_mask(x.shape[2], x.dtype, x.device)
     weights = logits.softmax(dim=-1)
-    keep("attention_logits", logits)
-    keep("attention", weights)
     mixed = (weights @ v).transpose(2, 3).flatten(3)
-    return linear(mixed, p["W_O"], p.get("b_O"))
+    return linear(mixed, p["W_O"], p.get("b_O")), logits, weights
 
 
 def linear_together(p: Mapping[str, Tensor], x: Tensor, names: str) -> tuple[Tensor, ...]:

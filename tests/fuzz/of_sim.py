@@ -50,7 +50,7 @@ def arguments() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     values: dict[str, Any] = {
         **{"members": [MEMBER], "member": MEMBER, "config": CONFIG, "vocab_size": 30, "data": TINY},
         **{"model": MODEL, "parameters": sim.build([DEEP]), "tokens": torch.tensor([[[20, 4], [21, 5]]])},
-        **{"section": MODEL, "names": ["0.input"], "activation": "tanh"},
+        **{"section": MODEL, "names": ["blocks.0.hook_resid_pre"], "activation": "tanh"},
         **{"module": torch.nn.Linear(3, 2), "rate": 0.5, "convention": "vocab", "bias_scale": 1.0},
         **{"norms": "keep", "fan_in": {"weight": 3}, "keep": ["bias"], "seed": 1},
         **{"path": Path("run"), "paths": [Path("run")], "out": "runs", "device": "cpu", "kernels": "torch"},

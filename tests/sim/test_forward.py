@@ -29,7 +29,7 @@ SIGMA = {
 
 
 def plain_forward(p: Matrices, tokens: list[int], model: Any) -> tuple[FloatArray, dict[str, Any]]:
-    """Return the logits of every position, shape (L, d), and each layer's attention and its logits.
+    """Return the logits of every position, shape (L, d), and each layer's intermediates by name.
 
     The Transformer of Appendix A.1 in NumPy, one sequence at a time.
     """
@@ -37,14 +37,22 @@ def plain_forward(p: Matrices, tokens: list[int], model: Any) -> tuple[FloatArra
     if "W_pos" in p:
         x = x + p["W_pos"][: len(tokens)]
     for layer in range(model.n_layers):
-        own = {n.split(".", 1)[1]: a for n, a in p.items() if n.startswith(f"{layer}.")}
+        own, kept = (
+            {n.split(".", 1)[1]: a for n, a in p.items() if n.startswith(f"{layer}.")},
+            {"resid_pre": x},
+        )
         asking = _norm(x, own, "ln1", model) if pre else x
         mixed, weights, logits = _attend(own, asking, asking if model.norm == "pre" else x, model)
-        seen |= {f"{layer}.attention": weights, f"{layer}.attention_logits": logits}
         h = _norm(x + mixed, own, "ln1", model) if model.norm == "post" else x + mixed
-        hidden = _affine(_norm(h, own, "ln2", model) if pre else h, own, "in")
-        x = h + _affine(np.vectorize(SIGMA[model.activation])(hidden), own, "out")
-        x = _norm(x, own, "ln2", model) if model.norm == "post" else x
+        before = _affine(_norm(h, own, "ln2", model) if pre else h, own, "in")
+        hidden = np.vectorize(SIGMA[model.activation])(before)
+        x = h + _affine(hidden, own, "out")
+        kept |= {"attn_out": mixed, "resid_post": x}
+        if model.norm == "post":
+            x = kept["normalized_resid_post"] = _norm(x, own, "ln2", model)
+        seen |= {f"blocks.{layer}.hook_{name}": value for name, value in kept.items()}
+        inner = {"attn.hook_pattern": weights, "attn.hook_attn_scores": logits, "mlp.hook_post": hidden}
+        seen |= {f"blocks.{layer}.{name}": value for name, value in inner.items()}
     x = _norm(x, p, "ln_final", model) if pre else x
     return _affine(x, p, "U") if "W_U" in p else x, seen
 
@@ -102,7 +110,7 @@ def test_a_token_outside_the_vocabulary_is_named(wrong: int) -> None:
 @pytest.mark.parametrize("n_heads", [1, 2])
 @pytest.mark.parametrize("norm", ["post", "pre", "pre-queries", "none"])
 def test_forward_pass_written_out(norm: str, n_heads: int, biases: bool, record_error: Record) -> None:
-    """Appendix A.1 by loops over members, sequences and layers; logits, attention and its logits.
+    """Appendix A.1 by loops over members, sequences and layers; logits and every intermediate.
 
     Doubles, a few hundred operations deep: 1e-12 leaves four digits to rounding.
     """
@@ -119,6 +127,7 @@ def test_forward_pass_written_out(norm: str, n_heads: int, biases: bool, record_
             np.testing.assert_allclose(found["logits"][m, b], logits, rtol=1e-12, atol=1e-12)
             error = np.abs(found["logits"][m, b].numpy() - logits).max() / np.abs(logits).max()
             record_error("eq. 2", error)
+            assert found.keys() == {"logits", *seen}
             for name, value in seen.items():
                 np.testing.assert_allclose(found[name][m, b], value, rtol=1e-12, atol=1e-12)
 

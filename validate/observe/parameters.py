@@ -51,11 +51,12 @@ def _of_attention(
     parameters: Parameters, model: Model[ModelSection], task: Task, probe: Probe
 ) -> dict[str, FloatArray]:
     """Return the observables of models with attention; of several heads, those of the first."""
-    last, embedding = model.n_layers - 1, parameters[model.section.embedding]
-    names = ("0.attention", f"{last}.attention", f"{last}.attention_logits", "logits")
+    embedding, last = parameters[model.section.embedding], f"blocks.{model.n_layers - 1}.attn"
+    first, scores, pattern = "blocks.0.attn.hook_pattern", f"{last}.hook_attn_scores", f"{last}.hook_pattern"
+    names = (first, scores, pattern, "logits")
     seen = model.intermediates(_tensors(parameters), _batch(probe.sequences), names)
-    arrays = observables.first_attention(_head(seen["0.attention"]))
-    logits, attention = (_head(seen[f"{last}.{name}"])[:, -1] for name in ("attention_logits", "attention"))
+    arrays = observables.first_attention(_head(seen[first]))
+    logits, attention = (_head(seen[name])[:, -1] for name in (scores, pattern))
     arrays |= observables.last_row(logits, attention, probe.position)
     sums = ~np.array([mapping.is_table for mapping in task.mappings])[probe.mapping]
     if sums.any():
@@ -64,9 +65,8 @@ def _of_attention(
     if "positions" in model.shows:  # With all token embeddings zero (Fig. 15C), shape (L,).
         bare = {**parameters, model.section.embedding: np.zeros_like(embedding)}
         anything = torch.zeros((1, 1, task.length), dtype=torch.int64)
-        name = f"{last}.attention_logits"
-        alone = model.intermediates(_tensors(bare), anything, [name])
-        arrays["last_logits_positions"] = _head(alone[name])[0, -1]
+        alone = model.intermediates(_tensors(bare), anything, [scores])
+        arrays["last_logits_positions"] = _head(alone[scores])[0, -1]
     if (W_V := parameters.get("0.W_V")) is not None:  # A user's own model may lack it.
         tokens, anchors = tokens_of(task), task.reasoning_anchors or task.anchors
         arrays["wv_direction"] = observables.value_direction(embedding, W_V, tokens, anchors)

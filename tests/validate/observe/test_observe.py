@@ -62,10 +62,10 @@ def test_attention_and_outputs_are_those_of_plain_loops(name, make):
     learned = MODELS[name].get("positions", "learned" if "norm" in MODELS[name] else "none") == "learned"
     expected = ATTENTION | EMBEDDING | DATA | HELD_OUT | ({"last_logits_positions"} if learned else set())
     assert _own(observe(run), "singular/", "effective_rank/", "outputs/", "label_mass/") == expected
-    last = run.config.model.n_layers - 1  # type: ignore[attr-defined, union-attr]
+    last = f"blocks.{run.config.model.n_layers - 1}.attn"  # type: ignore[attr-defined, union-attr]
     for e, epoch in enumerate(run.snapshot_epochs):
         seen = _forward(run, epoch, probe)
-        first = np.array([cache["0.attention"][0] for _, cache in seen])
+        first = np.array([cache["blocks.0.attn.hook_pattern"][0] for _, cache in seen])
         np.testing.assert_allclose(found["first_attention"][e], first.mean(axis=0), atol=1e-10)
         np.testing.assert_allclose(found["first_attention_sd"][e], first.std(axis=0, ddof=1), atol=1e-10)
         errors = [abs(a[i, j] - 1 / (i + 1)) for a in first for i in range(4) for j in range(i + 1) if i]
@@ -74,12 +74,12 @@ def test_attention_and_outputs_are_those_of_plain_loops(name, make):
         np.testing.assert_allclose(found["lemma1_share"][e], shares, atol=1e-12)
         for p in (0, 1):
             at = [cache for (_, cache), place in zip(seen, probe.position, strict=True) if place == p]
-            for kind, own in (("logits", "attention_logits"), ("attention", "attention")):
+            for kind, own in (("logits", "hook_attn_scores"), ("attention", "hook_pattern")):
                 rows = np.mean([cache[f"{last}.{own}"][0, -1] for cache in at], axis=0)
                 np.testing.assert_allclose(found[f"last_{kind}"][e, p], rows, atol=1e-10)
             sums = [not run.task.mappings[m].is_table for m in probe.mapping]
             own = [c for (_, c), q, s in zip(seen, probe.position, sums, strict=True) if q == p and s]  # type: ignore[assignment]
-            key = np.mean([cache[f"{last}.attention"][0, -1, p] for cache in own])
+            key = np.mean([cache[f"{last}.hook_pattern"][0, -1, p] for cache in own])
             assert found["key_attention"][e, p] == pytest.approx(key, abs=1e-10)
         soft = [[math.exp(x) for x in logits[-1]] for logits, _ in seen]
         soft = [[x / sum(row) for x in row] for row in soft]
@@ -90,7 +90,7 @@ def test_attention_and_outputs_are_those_of_plain_loops(name, make):
             assert found[f"label_mass/{mapping.name}"][e] == pytest.approx(mass, abs=1e-10)
         if learned:
             _, cache = _forward(run, epoch, probe, bare=True)[0]
-            alone = cache[f"{last}.attention_logits"][0, -1]
+            alone = cache[f"{last}.hook_attn_scores"][0, -1]
             np.testing.assert_allclose(found["last_logits_positions"][e], alone, atol=1e-10)
 
 
@@ -166,7 +166,8 @@ class Averaging(Model[AveragingSection]):
     def intermediates(self, parameters, tokens, names):
         mask = causal_mask(tokens.shape[2], torch.float32, tokens.device)
         logits = mask.expand(*tokens.shape[:2], 1, -1, -1)
-        own = {"0.attention": logits.softmax(dim=-1), "0.attention_logits": logits}
+        block = "blocks.0.attn"
+        own = {f"{block}.hook_pattern": logits.softmax(dim=-1), f"{block}.hook_attn_scores": logits}
         return own | super().intermediates(parameters, tokens, names)
 
 
