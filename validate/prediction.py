@@ -185,6 +185,8 @@ class Prediction(Shown):
 
     def entropy_lines(self) -> list[str]:
         """Return how uncertain each mapping's label is: given nothing, the key and the anchors alone."""
+        if any(mapping.partial for mapping in self.task.mappings):
+            return ["Entropies of the label: unknown where single keys, pairs or positions are held out."]
         try:
             levels = label_entropies(self.task)
         except TooManyEntriesError:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import theory
+from tests.tiny_task import TASK
 from theory import Expression, InputError, Lookup, Mapping, Task, cosine_matrix, off_diagonal
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
@@ -88,6 +89,14 @@ def test_a_large_task_from_toml_is_sampled(tmp_path, cli):
     assert np.shape(errors["cosines"]["own"][UNIFORM]) == (13, 13)
     assert sum(found["marginal"]) == pytest.approx(1)
     assert cli(*command, "--json").json() == found
+
+
+def test_where_a_key_with_a_pair_is_held_out_what_needs_whole_combinations_is_left_out(tmp_path, cli):
+    file = tmp_path / "keyed.toml"
+    file.write_text(TASK + "held_out = [[20, 4, 5]]\n")
+    printed = " ".join(cli("predict", str(file)).out.split())
+    assert "Entropies of the label: unknown where single keys, pairs or positions are held out." in printed
+    assert "expected in one data set are left out for 'memory', 'reasoning', 'all anchors'" in printed
 
 
 @pytest.mark.statistical

@@ -187,7 +187,11 @@ def judge_language(settings: Sequence[Setting]) -> list[Finding]:
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])
     small, large = rates[-1], rates[0] if len(rates) > 1 else -1.0
-    claims = corpora(first, second, small, large)
+    # The paper's sentences, and where they stand, are about its own two corpora.
+    claims = [
+        replace(claim, number=0, paper="", section="", shown=(), runs=Runs("corpus"))
+        for claim in corpora(first, second, small, large)
+    ]
     find = among(settings)
-    judged = [judge_claim(replace(claim, shown=(), runs=Runs("corpus")), find) for claim in claims]
+    judged = [judge_claim(claim, find) for claim in claims]
     return [f for f in judged if not any(o.missing for o in f.conditions)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -132,23 +133,33 @@ class Points(BasePanel):
             self.lines_[name] = ax.scatter(
                 x, y, c=group.colour, marker=group.marker, s=group.size**2, label=name, linewidths=0
             )
-            for place, text in group.names.items():
-                heights = [y[other] for other in group.names]
-                right = x[place] > x.max() - 0.2 * np.ptp(x)  # Its name goes inwards, off the frame.
-                offset = -3 if right else 3, 3 if y[place] >= np.median(heights) else -8  # Near ones: apart.
-                outline = [withStroke(linewidth=1.5, foreground="white")]  # Readable over points.
-                ax.annotate(
-                    text,
-                    group.xy[place],
-                    offset,
-                    textcoords="offset points",
-                    ha="right" if right else "left",
-                    path_effects=outline,
-                    zorder=4,
-                )
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         if self.limits is not None:
             ax.axline((0, 0), slope=1, color="0.6", linewidth=0.8)
             ax.set(xlim=self.limits, ylim=self.limits, aspect="equal")
         else:
             ax.margins(0.15)  # The names of outermost points stay within the frame.
+        ax.autoscale_view()
+        near, point = [ax.transData.transform(group.xy) for group in self.groups.values()], ax.figure.dpi / 72
+        low, high = ax.transAxes.transform([(0, 0), (1, 1)])
+        for group in self.groups.values():
+            for place, text in group.names.items():
+                # A name is where most room is: between the points, the other names and the frame.
+                half, at = point * np.array([3 * len(text), 5]), ax.transData.transform(group.xy[place])
+                rooms = {}
+                for side in itertools.product((1, -1), repeat=2):
+                    middle = at + side * (half + 3 * point)
+                    apart = np.hypot(*(np.vstack(near) - middle).T).min()
+                    rooms[side] = min(apart, *(middle - half - low), *(high - middle - half)), middle
+                x, y = max(rooms, key=lambda side: rooms[side][0])
+                near.append(rooms[x, y][1][None])
+                ax.annotate(
+                    text,
+                    group.xy[place],
+                    (3 * x, 8 * y),
+                    textcoords="offset points",
+                    ha="left" if x > 0 else "right",
+                    va="center",
+                    path_effects=[withStroke(linewidth=1.5, foreground="white")],  # Readable over points.
+                    zorder=4,
+                )

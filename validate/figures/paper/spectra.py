@@ -156,6 +156,7 @@ def _over_epochs(settings: Sequence[Setting], matrix: str) -> Curves:
     title = matrix_name(matrix) + f", layer {_layer(matrix) + 1}" * (_layer(matrix) >= 0)
     panel = _ranks(title, curves, "epoch")
     panel.ylim, panel.whole = None, True  # From 0 on, what changes little would be flat.
+    panel.singly = True  # Seeds may learn in two ways, and an interval would span both.
     return panel
 
 

@@ -116,4 +116,4 @@ def corpora(first: str, second: str, small: float, large: float) -> tuple[Claim,
     )
 
 
-CLAIMS = tuple(replace(c, settings=LANGUAGE) for c in corpora("prontoqa", "tinystories", SMALL, LARGE))
+CLAIMS = tuple(replace(c, settings=LANGUAGE) for c in corpora("PrOntoQA", "TinyStories", SMALL, LARGE))
