@@ -214,7 +214,7 @@ def test_matrices_that_are_left_out_are_counted():
     assert "These runs lack the paper's γ = 0.5." in sheet.caption
     assert "lack" not in synthetic.drawn(13).caption
     (over_epochs,) = (row for row in sheet.rows if row.title.startswith("B  "))
-    assert all(getattr(panel, "singly", False) for panel in over_epochs.panels)  # Seeds may learn in two ways.
+    assert all(getattr(p, "singly", False) for p in over_epochs.panels)  # Seeds may learn in two ways.
     lines = {name for row in sheet.rows for p in row.panels for name in getattr(p, "curves", ())}
     assert any("layer 3" in name for name in lines)
     assert not any("layer 11" in name for name in lines)
