@@ -219,6 +219,15 @@ def test_runs_in_the_root_folder_have_a_remedy(small):
     assert "--out /-longer" in command
 
 
+def test_longer_runs_have_the_snapshots_that_the_shorter_ones_reached(small):
+    epochs = small.config.training.snapshot_epochs
+    training = small.config.training.model_copy(update={"epochs": epochs[1]})
+    config = small.config.model_copy(update={"training": training})
+    runs = tuple(dataclasses.replace(run, config=config) for run in small.runs)
+    command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], 2)
+    assert command.split("--training.snapshot-epochs ")[1].split() == [str(2 * e) for e in epochs[:2]]
+
+
 def test_longer_runs_that_are_there_are_compared(small, tmp_path):
     there = tmp_path / "mine-longer/gamma0.3_seed0"
     there.mkdir(parents=True)

@@ -130,8 +130,7 @@ def compare(options: Compare) -> int:
     if options.as_json:
         print_json(comparison.to_json())
         return int(comparison.fails)
-    if not comparison.learned:
-        tell(f"{NOT_LEARNED}\n")
+    tell("\n".join(comparison.headline() if comparison.learned else [NOT_LEARNED]) + "\n")
     for table in comparison.tables():
         print_table(*table)
     if command := comparison.missing_command():

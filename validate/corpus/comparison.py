@@ -15,6 +15,7 @@ from validate.judge.measures.language import (
     cosine_correlation,
     entropy,
     learned_epoch,
+    loss_gap,
     two_corpora,
 )
 from validate.judge.result import Finding
@@ -57,6 +58,17 @@ class LanguageComparison:
         if self.learned or like.runs[0].run_folder is None:
             return ""
         return missing_command(like, [s.init_rate for s in self.settings], like.seeds, _LONGER)
+
+    def headline(self) -> list[str]:
+        """Return at each γ which corpus ends with the lower loss, and by how much over the seeds."""
+        lines = []
+        for s in self.settings:
+            gaps = [loss_gap(run) for run in s.runs]
+            second = over_seeds(gaps, ANY).mean < 0
+            by = over_seeds([-gap if second else gap for gap in gaps], ANY).brief
+            lower = two_corpora(s.runs[0])[second]
+            lines.append(f"γ = {s.init_rate:g}: {lower} has the lower loss at the end, by {by} nats")
+        return lines
 
     def tables(self) -> list[Table]:
         """Return the tables: losses and, if something was learned, the claims' verdicts and cosines."""
@@ -137,7 +149,8 @@ class LanguageComparison:
         # Fig. 14 needs runs with large initial weights.
         numbers = (1, 7, 14) if min(s.init_rate for s in self.settings) <= LARGEST else (1, 7)
         figures = [FIGURES[number].sheet(runs) for number in numbers]
-        title, text = "A language model on two corpora", "" if self.learned else NOT_LEARNED
+        title, text = "A language model on two corpora", ". ".join(self.headline()) + "."
+        text = text if self.learned else NOT_LEARNED
         write_page(out, "comparison", self.to_json(), title, text, self.tables(), figures)
 
 

@@ -106,7 +106,7 @@ class CorpusPrediction(Shown):
         nearest : sequence of str, optional
             Words whose neighbours are looked for among the ``candidates`` most frequent words.
         words_only : bool, optional
-            Leave punctuation, tokens without a letter or digit, out of both.
+            Leave punctuation, tokens without a letter or digit, out of all of them.
         """
         if corpus.vocab_size < 2:
             raise InputError(
@@ -127,7 +127,8 @@ class CorpusPrediction(Shown):
                 raise InputError("nearest", word, error.problem, error.remedy) from None
         counts = corpus_counts(_Tracked(corpus, "counting documents"), V)
         left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
-        leading = [[corpus.words[i] for i in falling(np.abs(u))[:_LEADING]] for u in left.T]
+        shown = set(corpus.most_frequent(V, words_only=True) if words_only else range(V))
+        leading = [[corpus.words[i] for i in falling(np.abs(u)) if i in shown][:_LEADING] for u in left.T]
         return cls(corpus, counts, geometry, neighbours, values, leading)
 
     @property

@@ -216,7 +216,8 @@ def missing_command(
     if longer > 1:
         options += ["--training.epochs", str(longer * training.epochs)]
         if training.snapshot_epochs:
-            options += ["--training.snapshot-epochs", *(str(longer * e) for e in training.snapshot_epochs)]
+            reached = [str(longer * e) for e in training.snapshot_epochs if e <= training.epochs]
+            options += ["--training.snapshot-epochs", *reached]
     own = model_file(like.config.model)
     imports = ["--import", own] if own else []
     names = [like.config.model_copy(update={"init_rate": r, "seed": s}).name for r in rates for s in seeds]

@@ -86,7 +86,7 @@
     const bars = shown.map((step, k) => {
       const y = k * row + 4;
       const box = `x="${x(step.low)}" y="${y}" width="${Math.max(3, x(step.high) - x(step.low))}" height="${row - 10}"`;
-      const said = `${step.low.toPrecision(3)} to ${step.high.toPrecision(3)}`;
+      const said = [step.low, step.high].map((time) => Number(time.toPrecision(3))).join(" to ");
       return `${text(left - 6, y + 11, `step ${k + 1}`, "end")}<rect ${box} fill="${colour(0, 0.4)}"/>${text(width - 2, y + 11, said, "end")}`;
     });
     const bottom = shown.length * row + 14;

@@ -91,6 +91,16 @@ def test_without_words_of_equal_frequency_the_claim_on_words_is_judged_all_the_s
     assert not any(f.number or f.paper or f.section for f in findings.values())  # The paper's are of its own.
 
 
+@pytest.mark.parametrize("first", NAMES)
+def test_the_headline_names_the_corpus_with_the_lower_loss(first):
+    """Made up: the second loss is higher by γ in one seed and by γ + 0.1 in the other."""
+    runs = several_language((0.8,))
+    for metrics in (line for run in runs for line in run.metrics):
+        metrics["loss"] = dict(zip((first, *({*NAMES} - {first})), metrics["loss"].values(), strict=True))
+    (line,) = LanguageComparison.of(group_runs(runs)).headline()
+    assert line.startswith(f"γ = 0.8: {first} has the lower loss at the end, by 0.85 [")
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path):
     LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)

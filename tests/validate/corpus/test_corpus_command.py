@@ -46,6 +46,8 @@ def test_punctuation_is_left_out_of_words_and_neighbours(here, cli):
     found = cli(*command, "--words-only").json()
     assert found["words"] == ["the", "dog", "cat", "ran"]
     assert set(found["neighbours"]["dog"]["words"]) == {"the", "cat", "ran", "\u00e9t\u00e9", "3rd"}
+    modes = cli(*command[:-1], "--words-only").out.split("most along it")[1]
+    assert not {",", "."} & set(modes.split())
 
 
 def test_tokens_of_an_array_and_markers_reach_the_command(here, cli):
