@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.validate.judge.synthetic import TASK, learning, of_embeddings, run
+from tests.validate.judge.synthetic import TASK, learning, of_embeddings, ramp, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.compare.answer import Answer, answers
 from validate.compare.ranking import Ranked
@@ -156,6 +156,17 @@ def test_no_run_decides_where_nothing_is_predicted_or_to_be_learned(mappings, pa
     answer = only([run(0.8, 0, {part: [1.0] * 11}, task=task)])
     assert answer.verdict == "undecided"
     assert words in answer.why
+
+
+def test_a_held_out_set_with_a_name_is_not_what_is_learned_first():
+    mappings = [Mapping((1, 2, 3), Expression("key"), "own", {"far": [[1, 3]]}), Mapping((4, 5), Lookup())]
+    task = Task(keys=range(20, 40), n_anchors=2, length=3, vocab_size=60, mappings=mappings)
+    parts = {"mem": ramp(8), "rsn_train": ramp(4), "rsn_test": ramp(2), "far": ramp(2)}
+    (first, *_) = only([run(0.8, 0, parts, task=task)]).behaviour
+    assert first == "learned first at γ = 0.8: own train (1 of 1 seeds)"
+    parts = dict.fromkeys(parts, [0.0] * 11) | {"far": ramp(2)}
+    (first, *_) = only([run(0.8, 0, parts, task=task)]).behaviour
+    assert first == "learned first at γ = 0.8: nothing (1 of 1 seeds)"
 
 
 def test_the_command_for_what_is_missing_stands_there(small, large):

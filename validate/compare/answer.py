@@ -32,7 +32,7 @@ from validate.observe import Source
 from validate.observe.bounds import ends
 from validate.observe.groups import COMPARE, Setting, early_text, group_runs, missing_command
 from validate.observe.observations import Result
-from validate.observe.times import ALIGNMENTS, HALF, aligned, early_epoch, fitted_time, is_fitted
+from validate.observe.times import ALIGNMENTS, HALF, aligned, early_epoch, fitted_sets, fitted_time
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
 
@@ -213,8 +213,7 @@ def learned_first(setting: Setting) -> str:
     """Return in how many seeds each training set is the first to be half right."""
     first = Counter[str]()
     for run in setting.runs:
-        parts = [part for part in run.metrics[0]["accuracy"] if part != HELD_OUT and is_fitted(run, part)]
-        at = {part: ends(fitted_time(run, part))[0] for part in parts}
+        at = {part: ends(fitted_time(run, part))[0] for part in fitted_sets(run)}
         first[shown_name(run.config, min(at, key=lambda part: at[part])) if at else "nothing"] += 1
     counts = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
     return f"learned first at γ = {setting.init_rate:g}: {counts}"

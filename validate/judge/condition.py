@@ -26,7 +26,7 @@ from validate.judge.inference import NO_PRIOR, Mean, Prior, Proportion
 from validate.judge.stats import spread
 from validate.observe import NotObservedError
 from validate.observe.bounds import Bound, Value, ends, minus, step_of
-from validate.observe.times import has_learned
+from validate.observe.times import fitted_sets
 
 Role = Literal["endpoint", "shown"]
 
@@ -83,7 +83,7 @@ class Side:
             return dict(zip(shared, values, strict=True))
         if of == "run":
             (runs,) = cells.values()
-            defined = [n for n in shared if not self.learned or has_learned(runs[n])]
+            defined = [n for n in shared if not self.learned or fitted_sets(runs[n])]
             return dict.fromkeys(shared, math.nan) | {n: self.measure(runs[n]) for n in defined}
         return {n: self.measure({cell: runs[n] for cell, runs in cells.items()}) for n in shared}
 

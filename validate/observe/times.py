@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sim.config.training import HALF as HALF
 from sim.config.training import HELD_OUT
-from theory import InputError
+from theory import InputError, Task
 from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.observe.bounds import Bound, Value, between, ends
@@ -89,9 +89,12 @@ def is_fitted(run: Observations, part: str) -> bool:
     return bool((curve(run, "accuracy", part)[1] >= HALF).any())
 
 
-def has_learned(run: Observations) -> bool:
-    """Return whether a run fitted any of its data sets but the held-out one."""
-    return any(is_fitted(run, part) for part in run.metrics[0]["accuracy"] if part != HELD_OUT)
+def fitted_sets(run: Observations) -> list[str]:
+    """Return the data sets that a run fitted, without those that are held out."""
+    task = run.config.task
+    named = {own.name for m in task.mappings for own in m.sets} if isinstance(task, Task) else set()
+    parts = (part for part in run.metrics[0]["accuracy"] if part not in {HELD_OUT} | named)
+    return [part for part in parts if is_fitted(run, part)]
 
 
 def fitted_time(run: Observations, part: str) -> Value:

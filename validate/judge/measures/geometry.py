@@ -15,7 +15,7 @@ from validate.judge.claim import Seed
 from validate.judge.measures.agreement import pearson, spearman
 from validate.judge.settings import LARGE, SMALL
 from validate.observe import Observations
-from validate.observe.times import early_epoch, first_epoch, has_learned
+from validate.observe.times import early_epoch, first_epoch, fitted_sets
 from validate.predict.predictors import ALL, Tokens
 
 When = Callable[[Observations], int]
@@ -128,7 +128,7 @@ def rank_left(run: Observations) -> float:
 def rank_ratio(seed: Seed, matrix: str) -> float:
     """Return a matrix's early rank at γ = 0.8 over that at 0.3; NaN if a run learned nothing."""
     by = {rate: _rank(run, matrix, early_epoch(run)) for (_, rate), run in seed.items()}
-    return by[SMALL] / by[LARGE] if all(map(has_learned, seed.values())) else math.nan
+    return by[SMALL] / by[LARGE] if all(map(fitted_sets, seed.values())) else math.nan
 
 
 def mean_log_rank_ratio(seed: Seed) -> float:

@@ -23,7 +23,7 @@ from validate.observe.times import (
     chance_loss,
     curve,
     fitted_range,
-    has_learned,
+    fitted_sets,
     is_fitted,
     largest_rise,
     learned_part,
@@ -116,7 +116,7 @@ def loss_lead(run: Observations, slow: str, fast: str, *, first: bool = False) -
 
 def learned_bias(run: Observations) -> float:
     """Return the reasoning bias of a run that fitted a training set, NaN for one that learned nothing."""
-    return bias(run) if has_learned(run) else math.nan
+    return bias(run) if fitted_sets(run) else math.nan
 
 
 def _by_rate(seed: Seed, of: OfRun) -> tuple[FloatArray, FloatArray]:
