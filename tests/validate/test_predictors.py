@@ -172,7 +172,7 @@ def test_groups_of_almost_one_name_have_maps_of_their_own():
     task = Task(keys=range(20, 24), n_anchors=1, length=2, vocab_size=24, mappings=mappings)
     figure = Prediction.of(task).figures()["fig4c_cosines"]
     titles = [str(part.get_suptitle()).strip() for part in figure.subfigs]
-    assert titles == ["A b anchors", "A_b anchors", "All_anchors anchors", "All anchors"]
+    assert titles == ["a b anchors", "a_b anchors", "all_anchors anchors", "all anchors"]
 
 
 EMB_MLP, WINDOW = as_task("emb-mlp"), task_from_dict(MEMORIES | {"n_anchors": 2})

@@ -38,10 +38,10 @@ def draw(task: Task, statistics: Statistics) -> list[Sheet]:
     for group, tokens in groups_of(task).items():
         cosines = statistics.cosines[group].items()
         maps = [cosine_map(name, tokens, own.over(lambda m: m).value[None]) for name, own in cosines]
-        rows.setdefault("fig4c_cosines", []).append(PanelRow(group_title(group).capitalize(), maps, BAR))
+        rows.setdefault("fig4c_cosines", []).append(PanelRow(group_title(group), maps, BAR))
     for mapping in task.mappings:
         if are_summed(task, mapping.anchors) and len(mapping.anchors) > 2:
-            for name, own in _of_a_sum(task, mapping.anchors, f"{mapping.name} anchors".capitalize()).items():
+            for name, own in _of_a_sum(task, mapping.anchors, f"{mapping.name} anchors").items():
                 rows.setdefault(name, []).extend(own)
     return [Sheet(name, "", "", own).plot(footnote=False) for name, own in rows.items()]
 

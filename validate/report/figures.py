@@ -158,7 +158,7 @@ def draw_cosines(settings: Sequence[Setting], epochs: Sequence[int]) -> list[She
         for group, tokens in groups_of(setting.task).items():
             maps = predicted_maps(setting, tokens, [*setting.epochs(), *known][-1], (UNIFORM, MARGINAL))
             maps += [_observed(setting, tokens, epoch) for epoch in known]
-            rows.append(PanelRow(f"{group_title(group).capitalize()}, {setting.label}", maps, BAR))
+            rows.append(PanelRow(f"{group_title(group)}, {setting.label}", maps, BAR))
     caption = "Cosine similarity of anchors: predicted from the label distributions, and observed."
     return [Sheet("cosines", caption, about(settings), rows)]
 
@@ -220,7 +220,7 @@ def _over_epochs(name: str, caption: str, settings: Sequence[Setting], points: l
                 curves[line] = Curve([epoch for epoch, _ in points_of_line], means, look, interval=interval)
             if curves:
                 panels.append(Curves(setting.label, curves, "epoch", "RMSE of the cosine", ylim=(0, None)))
-        rows += in_rows(panels, _IN_A_ROW, group_title(group).capitalize())
+        rows += in_rows(panels, _IN_A_ROW, group_title(group))
     return [Sheet(name, caption, "", rows)] if rows else []
 
 

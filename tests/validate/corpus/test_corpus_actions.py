@@ -48,7 +48,9 @@ def test_train_then_compare(cli):
     assert losses[0.8, "toy"] == run.metrics[-1]["loss"]["toy"]
     written = {file.name for file in Path("report/figures/comparison").iterdir()}
     assert written == {f"fig{n}_language.{kind}" for n in ("01", "07", "14") for kind in ("png", "svg")}
-    assert "data:image/png;base64" in Path("report/comparison.html").read_text()
+    page = Path("report/comparison.html").read_text()
+    assert "data:image/png;base64" in page
+    assert "<h2>losses at the end (nats)</h2>" in page  # Titles are as written: one may begin with a corpus.
     assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
 
 

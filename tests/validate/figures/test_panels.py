@@ -254,7 +254,7 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
                 rows.append(Row(small.label, epoch, group, None, name, "rmse", estimate))
                 rows.append(Row(small.label, epoch, group, None, name, "largest", over_seeds([9.0, 9.1])))
     (sheet,) = draw_errors([small], rows)
-    groups = {"Memory anchors": "memory", "Reasoning anchors": "reasoning", "All anchors": "all anchors"}
+    groups = {"memory anchors": "memory", "reasoning anchors": "reasoning", "all anchors": "all anchors"}
     assert [row.title for row in sheet.rows] == list(groups)
     for group, (ax,) in zip(groups.values(), sheet.plot().axes_, strict=True):
         lines = {str(line.get_label()): line for line in ax.lines}
