@@ -194,6 +194,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("train --model.kind tranformer", ["model.kind", "'transformer'"]),
         ("train --model.kind one-layer --model.d-m 3", ["model key = 'd_m'", "d_k"]),
         ("train --batch-size 3", ["--batch-size", "did you mean --training.batch-size?"]),
+        ("train --training.lr 3", ["--training.lr", "did you mean --lr?"]),
         ("train --model.tensor-init-rates W_U", ["--model.tensor-init-rates", "not pairs"]),
         ("train --out ~nobody-of-this-name/x", ["~nobody-of-this-name", "no home folder"]),
         ("train --epochs many", ["--training.epochs", "an integer"]),

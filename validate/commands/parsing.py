@@ -148,7 +148,8 @@ def _unknown(argument: str, options: Iterable[Option], words: Sequence[str]) -> 
             f'put the path in quotes: "{path}"' if path else "a path with spaces needs quotes; see --help"
         )
         return InputError("argument", argument, "unexpected argument", remedy)
-    near = nearest(name.replace("γ", "gamma"), [name for option in options for name in option.names])
+    known, short = [name for option in options for name in option.names], f"--{name.rpartition('.')[2]}"
+    near = short if short in known else nearest(name.replace("γ", "gamma"), known)  # --training.lr: --lr.
     hint = f"did you mean {near}? all options: --help" if near else "see --help"
     return InputError("option", name, "unknown option", hint)
 
