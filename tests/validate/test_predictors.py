@@ -19,8 +19,8 @@ from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntries
 from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
 from validate.compare.rows import all_predictions
+from validate.figures.beforehand import FILES
 from validate.figures.embedding import colours_of, looks, predictions
-from validate.figures.narrow import NAME
 from validate.figures.style import PALETTE
 from validate.judge.measures.prediction import near_error
 from validate.observe import kept
@@ -52,7 +52,7 @@ def test_every_list_takes_its_predictions_from_one(settings):
     computed = Prediction.of(small.task).cosines["reasoning"]
     names = {p.name for p in PREDICTORS}
     assert set(compared) == names | {FITTED_WIDTH}
-    assert set(looks()) - {NAME} == set(drawn) == names - {"frozen flow"}
+    assert set(looks()) - FILES.keys() == set(drawn) == names - {"frozen flow"}
     assert set(computed) - names == {ONE_DATA_SET}
     for name, matrices in drawn.items():
         for i, matrix in enumerate(matrices):

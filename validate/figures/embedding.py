@@ -19,7 +19,7 @@ from theory import (
 from theory.edge.arrays import FloatArray
 from theory.edge.display import spread
 from validate.compare.ranking import STEPS
-from validate.figures import narrow
+from validate.figures import beforehand
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel, Group, Points, seeds_text
@@ -32,14 +32,14 @@ from validate.predict.predictors import PREDICTORS, UNIFORM, Tokens, colours
 
 BAR = "cosine similarity"
 FROZEN, EQ14 = "frozen flow, late", "eq. 14"
-KNOWS = {UNIFORM: "knows the order", narrow.NAME: "knows the size"}
+KNOWS = {UNIFORM: "knows the order", beforehand.NARROW: "knows the size"}
 """What a prediction is right about (docs/theory/adaptive.md)."""
 
 
 def looks() -> dict[str, tuple[str, Look]]:
     """Return the label and the look of each prediction that figures of a run show."""
     found = {p.name: (p.label, Look(palette(p.colour), p.marker)) for p in PREDICTORS if p.whole_run}
-    return found | {narrow.NAME: (narrow.NAME, Look(palette(2), "P"))}
+    return found | {name: (name, Look(palette(2), "P")) for name in beforehand.FILES}
 
 
 def colours_of() -> dict[str, str]:
@@ -52,16 +52,24 @@ def predictions(setting: Setting, tokens: Tokens, epoch: int) -> dict[str, Float
     """Return every prediction of some anchors' cosines, each of shape (n_seeds or 1, n, n).
 
     Those from the task are the same for every seed and given once; those from the run's own label counts
-    and the frozen flow's late direction (Emb-MLP only) are given where they were observed, and the narrow
-    network's, which is that for the training accuracy at the epoch, where it is kept.
+    and the frozen flow's late direction (Emb-MLP only) are given where they were observed; the narrow
+    network's, for the training accuracy at the epoch, and the mean course's where they are kept.
     """
     found = {}
     for p in PREDICTORS:
         if p.whole_run and all(p.applies(run, tokens) for run in setting.runs):
             runs = setting.runs[:1] if p.of_task is not None else setting.runs
             found[p.name] = np.array([p.of_run(run, tokens, run.epochs[-1]) for run in runs])
-    kept = narrow.narrow_cosines(setting, tokens, epoch)
-    return found if kept is None else found | {narrow.NAME: kept[None]}
+    if (narrow := beforehand.narrow_cosines(setting, tokens, epoch)) is not None:
+        found[beforehand.NARROW] = narrow[None]
+    if (course := beforehand.course_cosines(setting, tokens, epoch)) is not None:
+        found[beforehand.COURSE] = course[None]
+    return found
+
+
+def followed(setting: Setting) -> list[Moment]:
+    """Return all seeds at the last epoch up to which the mean course holds, where it is kept."""
+    return [Moment(setting, epoch, setting.seeds_text) for epoch in beforehand.followed_epochs(setting)[-1:]]
 
 
 def mapping_groups(task: Task, *, tables: bool = True) -> dict[str, Tokens]:

@@ -194,7 +194,8 @@ def shown_epochs(setting: Setting) -> tuple[int, ...]:
 
 
 @cache
-def _paper(kind: str) -> RunConfig:
+def paper_config(kind: str) -> RunConfig:
+    """Return the printed configuration of a kind of model."""
     presets = {"gpt2": "paper-gpt2", "emb-mlp": "paper-emb-mlp"}
     return make_run_config(load_preset(presets.get(kind, "paper")))
 
@@ -220,7 +221,7 @@ def _times(setting: Setting, epochs: Sequence[int]) -> str:
     """Return Σ learning rate at the epochs beside that at the paper's, of models as wide as the paper's."""
     if setting.kind not in PAPER_EPOCHS or width_ratio(setting) != 1:
         return ""
-    lines, paper = setting.runs[0].metrics, _paper(setting.kind)
+    lines, paper = setting.runs[0].metrics, paper_config(setting.kind)
     own = [next(line["sum_learning_rate"] for line in lines if line["epoch"] >= epoch) for epoch in epochs]
     each = paper.training.peak_learning_rate * paper.data.n_sequences / int(paper.training.batch_size)
     theirs = [each * epoch for epoch in PAPER_EPOCHS[setting.kind]]
@@ -243,7 +244,7 @@ def missing_rates(settings: Sequence[Setting], wanted: Sequence[float] = ()) -> 
     ``wanted`` has those that the paper's figure shows, if it does not show all.
     """
     have = {s.init_rate for s in settings}
-    paper = wanted or _paper(settings[0].kind).init_rates
+    paper = wanted or paper_config(settings[0].kind).init_rates
     lacking = [f"{rate:g}" for rate in paper if rate not in have]
     return f"These runs lack the paper's γ = {', '.join(lacking)}." if lacking else ""
 
@@ -254,7 +255,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
     rates += f", {settings[0].seeds_text}" + " each" * (len(settings) > 1)
     if len({len(s.runs) for s in settings}) > 1:
         rates = ", ".join(f"{s.init_rate:g} ({s.seeds_text})" for s in settings)
-    paper, runs = _paper(settings[0].kind), [run for s in settings for run in s.runs]
+    paper, runs = paper_config(settings[0].kind), [run for s in settings for run in s.runs]
     curves = span([run.metrics[-1]["epoch"] for run in runs])
     snapshots = span([run.epochs[-1] for run in runs])
     length = f"{curves} epoch{'s' * (curves != '1')}"
@@ -273,7 +274,7 @@ def _of_one_model(settings: Sequence[Setting]) -> str:
 
 def _compared(settings: Sequence[Setting]) -> dict[str, tuple[set[float], float]]:
     """Return the values of some settings that the paper prints, each beside the printed one."""
-    paper, configs = _paper(settings[0].kind), [s.config for s in settings]
+    paper, configs = paper_config(settings[0].kind), [s.config for s in settings]
     wide = [c for c in configs if c.model.kind in KINDS or hasattr(c.model, "d_m")]  # One's own may lack it.
     printed = paper.model.width(paper.build_task().vocab_size), paper.training.peak_learning_rate
     return {

@@ -11,7 +11,7 @@ from validate.compare.answer import PREDICTION, Answer
 from validate.compare.flow import Level
 from validate.compare.ranking import STEPS, RungDistance, agreements
 from validate.compare.rows import Row
-from validate.figures import narrow
+from validate.figures import beforehand
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
 from validate.figures.learning import accuracy_curves
 from validate.figures.panels.curves import Curve, Curves
@@ -129,7 +129,7 @@ def draw_overview(settings: Sequence[Setting]) -> Sheet:
     labels = label_curves(small.task, tokens, "label distributions of\nreasoning anchors")
     curves = [accuracy_curves(large), accuracy_curves(small), labels]
     maps = [_observed(s, tokens, last) for s in (large, small)]
-    maps += predicted_maps(small, tokens, last, (UNIFORM, narrow.NAME))
+    maps += predicted_maps(small, tokens, last, (UNIFORM, beforehand.NARROW))
     rows = [
         PanelRow("A  Accuracy, and label distributions", curves, height=2.4),
         PanelRow("B  Cosines of the reasoning anchors, observed and predicted at γ = 0.8", maps, BAR, 2.1),
@@ -138,7 +138,7 @@ def draw_overview(settings: Sequence[Setting]) -> Sheet:
         "Training with large and small initial weights: accuracy, and the cosines of the reasoning anchors "
         "at the end. The label distributions predict the order of the cosines (P^s − u), a narrow network "
         f"also their size. Above each prediction: its distance from training at epoch {last}. "
-        f"{narrow.cost_text(small, last)}"
+        f"{beforehand.cost_text(small, last)}"
     )
     return Sheet("overview", caption, about([large, small]), rows).plot(footnote=False)
 

@@ -19,14 +19,7 @@ from tests.validate.figures import synthetic
 from theory import InputError
 from validate.figures import Curves, HeatMap, Points
 from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
-from validate.figures.runs import (
-    ATTENTION,
-    about,
-    by_mechanism,
-    moments,
-    of_kind,
-    shown_epochs,
-)
+from validate.figures.runs import ATTENTION, about, by_mechanism, moments, of_kind, shown_epochs
 from validate.observe import NoRunsError, Observations
 from validate.observe.groups import group_runs
 from validate.report.figures import paper_figures
@@ -378,8 +371,9 @@ def test_seeds_that_learn_in_two_ways_and_those_that_go_on_are_drawn_apart():
     *_, last = moments(runs, setting)
     late = last.setting
     assert (late.seeds, last.epoch, late.epochs()[-1]) == ([0], 900, 1000)
-    (panel,) = [p for row in FIGURES[5].sheet(runs).rows for p in row.panels if p.title.startswith("cos(15")]
-    assert isinstance(panel, Curves)
+    drawn = [p for row in FIGURES[5].sheet(runs).rows for p in row.panels if isinstance(p, Curves)]
+    early, panel = (p for p in drawn if p.title.startswith("cos(15"))
+    assert [*early.curves][-2:] == ["mean course", "training, 6 seeds"]
     for name, part, epoch in (
         ("training, on the key (3 seeds)", on_key, 200),
         ("training, on the anchors (3 seeds)", others, 200),

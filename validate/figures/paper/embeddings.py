@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import PrincipalComponents, eq14_embedding, off_diagonal, principal_components
-from validate.figures import Curves, PanelRow, Sheet, cosine_map, embedding, label_curves, narrow, runs
+from validate.figures import Curves, PanelRow, Sheet, beforehand, cosine_map, embedding, label_curves, runs
 from validate.figures.embedding import BAR, eq14_panels, observed_maps, predicted_maps, token_map
 from validate.figures.panels.panel import Points, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
@@ -22,6 +22,8 @@ from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, are_summed
 LARGER = (LARGE, 0.5)
 """The γ of Figs. 10 and 11."""
 ANGLE = "angle (degrees)"
+ROWS = (UNIFORM, MARGINAL, embedding.EQ14, beforehand.COURSE)
+"""The predictions beside rows of cosines."""
 MEANS = "Above each matrix: the mean cosine over pairs of different tokens."
 
 
@@ -34,7 +36,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.EMB_MLP, "Fig. 4 is about the Emb-MLP"))
     shown, groups = moments(observations, setting), embedding.mapping_groups(setting.task)
-    names, early = (UNIFORM, narrow.NAME, MARGINAL, embedding.FROZEN), shown[0].epoch
+    names, early = (UNIFORM, beforehand.NARROW, MARGINAL, embedding.FROZEN), shown[0].epoch
     rows = []
     for name, tokens in groups.items():
         maps = [
@@ -48,12 +50,12 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
     rules = [groups[m.name] for m in setting.task.mappings if m.name in groups and not m.is_table]
     if rules:
         # The others cannot be told from P^s − u here.
-        middle = _middle_rows(shown, rules[0], (UNIFORM, MARGINAL, narrow.NAME))
+        middle = _middle_rows(shown, rules[0], (UNIFORM, MARGINAL, beforehand.NARROW))
         rows.append(PanelRow("C  Predictions against training, one row", middle, share_y="row"))
     caption = (
         f"A: angles between embeddings {runs.early_and_late(setting)}. B: the label distributions. "
         f"C: predicted angles. {'Last: one row of cosines.' * bool(rules)} {MEANS} Above each prediction: "
-        f"its distance from training at epoch {early}. {narrow.cost_text(setting, early)} "
+        f"its distance from training at epoch {early}. {beforehand.cost_text(setting, early)} "
         f"{_memory_anchors(setting)}"
     )
     return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
@@ -67,7 +69,8 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
     """
     setting = runs.small_scale(runs.of_kind(observations, runs.ATTENTION, "Fig. 5 is about Transformers"))
     shown, (group, tokens) = moments(observations, setting), embedding.rule_group(setting.task)
-    middle = _middle_rows(shown, tokens, (UNIFORM, MARGINAL, embedding.EQ14))
+    followed = embedding.followed(setting)
+    middle = [*_middle_rows(followed, tokens, ROWS), *_middle_rows(shown, tokens, ROWS)]
     rows = []
     for name, own in embedding.mapping_groups(setting.task).items():
         maps = [cosine_map(m.when.replace(", ", ",\n"), own, m.setting.cosines(own, m.epoch)) for m in shown]
@@ -76,7 +79,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         PanelRow("B  Components of keys and anchors (first seed)", [token_map(m) for m in shown]),
         PanelRow("C  One row of cosines: theory against training", middle, share_y="cosine"),
     ]
-    words = "C: one row of cosines against training."
+    words = "C: one row of cosines against training." + _course_text(followed)
     if are_summed(setting.task, tokens):  # Eq. 14 covers no other rule.
         beside = _components_beside_eq14(shown[-1], tokens)
         words += f" D: cosines and components of eq. 14{', beside those of training' * bool(beside)}."
@@ -96,14 +99,15 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     transformers = runs.of_kind(observations, runs.ATTENTION)
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
     group, tokens = embedding.rule_group(setting.task)
-    early = at_each_epoch(moments(observations, setting))[0]
-    panels = embedding.cosine_rows(early, tokens, (UNIFORM, MARGINAL, embedding.EQ14))
-    columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
-    name = f"{runs.model_name(setting, rate=True)}, epoch {early[0].epoch}"
-    rows = in_rows(panels, columns, f"Rows of the {group} anchors, {name}")
+    early, followed = at_each_epoch(moments(observations, setting))[0], embedding.followed(setting)
+    name, rows = runs.model_name(setting, rate=True), []
+    for own in filter(None, (early, followed)):
+        panels = embedding.cosine_rows(own, tokens, ROWS)
+        columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
+        rows += in_rows(panels, columns, f"Rows of the {group} anchors, {name}, epoch {own[0].epoch}")
     caption = (
-        f"Cosine of each {group} anchor's embedding with all others, {name}: theory against training."
-        f"{moments_text(early)}"
+        f"Cosine of each {group} anchor's embedding with all others, {name}, epoch {early[0].epoch}: theory "
+        f"against training.{moments_text(early)}{_course_text(followed)}"
     )
     return Sheet("fig09_rows", caption, runs.about([setting]), rows)
 
@@ -160,6 +164,10 @@ def _middle_rows(shown: Sequence[Moment], tokens: Tokens, names: Sequence[str]) 
         embedding.cosine_rows(own, tokens, names, f", epoch {own[0].epoch}")[middle]
         for own in at_each_epoch(shown)
     ]
+
+
+def _course_text(followed: Sequence[Moment]) -> str:
+    return "".join(f" {beforehand.course_text(m.setting, m.epoch)}" for m in followed)
 
 
 def _memory_anchors(setting: Setting) -> str:
