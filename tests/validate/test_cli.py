@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from sim import Run, train
@@ -28,6 +29,10 @@ from validate.cli import main
 from validate.commands import COMMANDS, claims
 from validate.commands.parsing import parse
 from validate.commands.train import _note_plan, print_runs
+from validate.compare.flow import STARTS
+from validate.observe.groups import group_runs
+from validate.predict.learning import predict_for
+from validate.report.figures import draw_learning
 
 CONFIG = f"""
 init_rates = [0.8]
@@ -158,17 +163,21 @@ def test_predict_prints_and_writes(tmp_path, cli):
 
 @pytest.mark.usefixtures("one_paper_figure", "blank_pictures")
 def test_train_then_compare(config, tmp_path, cli):
-    out = tmp_path / "runs"
-    arguments = ["train", str(config), "--out", str(out), "--workers", "1"]
+    arguments = ["train", str(config), "--out", str(out := tmp_path / "runs"), "--workers", "1"]
     found = cli(*arguments, "--training.learning-rate", "3e-3", "--seeds", "4", "5", "--json").json()
     assert [run["config"]["seed"] for run in found] == [4, 5]
     training = found[0]["config"]["training"]
     assert (training["learning_rate"], training["epochs"]) == (3e-3, 2)
-    report = cli("compare", str(out), "--out", str(tmp_path / "report"), "--json").json()
+    report = cli("compare", str(out), "--curves", "--out", str(tmp_path / "report"), "--json").json()
     assert report == json.loads((tmp_path / "report" / "report.json").read_text())
     assert (tmp_path / "report" / "report.html").exists()
-    for more, refusal in (("7", "epochs = 7: no snapshot"), ("2", "shown in the report alone")):
-        assert refusal in cli("compare", str(out), "--epochs", more, code=2).err
+    (learning,) = draw_learning(settings := group_runs([out]))
+    memory = predict_for(settings[0].config, STARTS).accuracy["memory"].mean(axis=0)
+    drawn = vars(learning.rows[0].panels[0])["curves"]["predicted, same colours"]
+    np.testing.assert_array_equal(drawn.mean, memory)
+    assert learning.name in [figure["name"] for figure in report["figures"]]
+    for more, said in (("--epochs 7", "epochs = 7: no snapshot"), ("--curves", "shown in the report alone")):
+        assert said in cli("compare", str(out), *more.split(), code=2).err
     other = ["--out", str(tmp_path / "other"), "--gammas", "0.3", "--training.snapshot-epochs", "2"]
     cli("train", str(config), "--workers", "1", *other)
     runs = [str(out), str(tmp_path / "other")]

@@ -13,7 +13,7 @@ import pytest
 import theory
 from sim import Corpus, build_corpus
 from tests.validate.conftest import Page, lines_of
-from theory import EmbMLPParameters, SampledValue, Task
+from theory import EmbMLPParameters, Task
 from theory.edge.display import Shown
 from validate import Claim, CorpusPrediction, Endpoint, Prediction, above, load_study
 from validate.judge.condition import Measured, conditions_of
@@ -199,16 +199,3 @@ def test_runs_and_settings_show_what_was_reached(runs, settings):
     assert "emb-mlp, γ = 0.3, seed 0, epoch 6; " in repr(setting.runs[0])
     diverging = dataclasses.replace(setting.runs[0], metrics=[last | {"loss": {}}], path=Path("<b>"))
     assert "–" in check(diverging)
-
-
-def test_what_the_titles_say():
-    """Numbers that are known: of one result of each kind that has any."""
-    assert repr(curves("sums")) == "LearningCurves(8 steps, 2 starts; half learned after: sums 6)"
-    assert repr(START) == "EmbMLPParameters(W_emb 6 x 4, W1 4 x 5, W2 5 x 6)"
-    mean = words("a").geometry.mean_cosine
-    assert f"mean cosine {mean.value:.3f} ± {mean.standard_error:.3f}" in repr(words("a").geometry)
-    assert isinstance(mean, SampledValue)
-    assert "counted; cosines of anchors: memory 10, reasoning 10" in repr(Prediction.of(Task.paper(length=3)))
-    assert repr(words("a")).endswith("2 words of 3, predictor bigram; mean cosine -0.500 ± 0)")
-    assert repr(claim("x")) == "Claim(7. x: x is large.)"
-    assert "(9 runs)" in repr(load_study("emb-mlp"))

@@ -302,8 +302,9 @@ class EmbMLPTraining:
         narrower = replace(self, width_share=share / 2).curves(curves.steps.tolist(), [seed], report)
         if doubtful := _apart(curves, narrower):
             text = (
-                f"At half of {share:.3g} of the widths the times of {', '.join(doubtful)} are others: at the "
-                "widths themselves they will be, too. Take width_share=1, which costs as much as a run."
+                f"At γ = {self.init_rate:g} and half of {share:.3g} of the widths the times of "
+                f"{', '.join(doubtful)} are others: at the widths themselves they will be, too. "
+                "Take width_share=1, which costs as much as a run."
             )
             warnings.warn(text, OutsideValidityWarning, stacklevel=4)
 

@@ -33,6 +33,9 @@ class Options(CommandOptions):
     """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
     and another seed's run. Minutes for each γ of an Emb-MLP at the paper's size, and for Transformers the
     time of 3 to 41 runs."""
+    curves: bool = False
+    """Also predict the learning curves, as predict --curves does, and draw them over the observed ones in the
+    report; Emb-MLPs only, about the time of a run for each setting."""
     verbose: bool = False
     """Also print the comparison for each group of anchors, and the paper's claims."""
 
@@ -53,15 +56,18 @@ def run(options: Options) -> int:
         remedy = f"choose from {everywhere}" if everywhere else "compare settings with common snapshots"
         raise InputError("epochs", epoch, problem, remedy)
     shown = options.out is not None or options.as_json
-    if options.epochs and not shown:
-        raise InputError("epochs", options.epochs, "are shown in the report alone", "give --out or --json")
+    for name in ("epochs", "curves"):
+        if (value := getattr(options, name)) and not shown:
+            raise InputError(name, value, "are shown in the report alone", "give --out or --json")
     for folder in options.runs:
         if lacking := [path.name for path in planned_runs(folder) if not is_run_folder(path)]:
             first = import_option(options.import_first)
             again = f"train what is missing: anchorflow train --resume {quote(str(folder))}{first}"
             say(f"planned in {folder}, but not trained: {', '.join(lacking)}; {again}")
     title = "Predicted and observed embeddings"
-    report = validate.Report.build(title, settings, epochs=options.epochs, draw=shown, flow=options.flow)
+    report = validate.Report.build(
+        title, settings, epochs=options.epochs, draw=shown, flow=options.flow, curves=options.curves
+    )
     files = report.write(options.out) if options.out is not None else ()
     if options.as_json:
         print_json(report.to_json())

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import entr
 
 from sim.runs.table import shown_name
-from theory import InputError, Task, label_distribution, token_ratio
+from theory import InputError, LearningCurves, Task, label_distribution, token_ratio
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.panel import seeds_text
 from validate.figures.style import PARTS, Look
@@ -74,6 +74,17 @@ def accuracy_curves(
         corner=corner,
         numbers=f"{title}, {measure} at epoch {epochs[-1]:g}: {ends}",
     )
+
+
+def predicted_curves(setting: Setting, learning: LearningCurves) -> dict[str, Curve]:
+    """Return predicted accuracies as dots, in the colours of the observed ones."""
+    epochs, curves = np.asarray(learning.steps) / learning.steps_per_epoch, dict[str, Curve]()
+    for part, look in PARTS.items():
+        if (name := shown_name(setting.config, part)) in learning.accuracy:
+            label = f"_predicted {part}" if curves else "predicted, same colours"
+            mean = learning.accuracy[name].mean(axis=0)[None]
+            curves[label] = Curve(epochs, mean, Look(look.colour, ".", ""))
+    return curves
 
 
 def unlearned_levels(task: Task) -> dict[str, float]:

@@ -19,6 +19,7 @@ from validate.compare.answer import Answer, answers
 from validate.compare.flow import Aligned, Level, aligned, snapshots_at_levels
 from validate.compare.ranking import LEFT_OUT, RungDistance, rung_distances
 from validate.compare.rows import Row, compare_runs, early_rows
+from validate.figures.learning import accuracy_curves
 from validate.figures.runs import shown_epochs
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge.claims import ledger
@@ -28,6 +29,7 @@ from validate.judge.result import Finding
 from validate.observe import Observations
 from validate.observe.groups import Setting
 from validate.observe.observations import Result
+from validate.predict.learning import flow_arguments
 from validate.predict.predictors import equations
 from validate.report.figures import (
     NotDrawn,
@@ -35,6 +37,7 @@ from validate.report.figures import (
     draw_errors,
     draw_flows,
     draw_label_distributions,
+    draw_learning,
     draw_rungs,
     paper_figures,
     picture,
@@ -139,6 +142,7 @@ class Report(Result):
         verdicts: Sequence[Finding] = (),
         draw: bool = True,
         flow: bool = False,
+        curves: bool = False,
     ) -> Report:
         """Compare the runs, judge the claims they can answer and draw the figures they can fill.
 
@@ -154,9 +158,14 @@ class Report(Result):
             Whether to draw figures, which takes most of the time.
         flow : bool, optional
             Whether to predict the cosines by the flow of the optimiser too: minutes for each setting.
+        curves : bool, optional
+            Whether to predict the learning curves and draw them over the observed ones: the time of a run.
         """
         for setting in settings if flow else ():  # Runs that it cannot describe are refused before any work.
             snapshots_at_levels(setting)
+        for setting in settings if curves else ():
+            flow_arguments(setting.config)
+            accuracy_curves(setting)
         claims, given = ledger(), GivenRuns(tuple(run for setting in settings for run in setting.runs))
         report = cls(
             title=title,
@@ -180,6 +189,7 @@ class Report(Result):
                 report.figures.append(draw_label_distributions(settings[-1]))
             report.figures += draw_cosines(settings, epochs) if epochs else []
             report.figures += draw_flows(settings, report.levels)
+            report.figures += draw_learning(settings) if curves else []
             report.figures += draw_errors(settings, report.rows)
             report.figures += draw_rungs(settings, report.error_budget.distances)
             for figure in track(report.all_figures(), "drawing figures"):

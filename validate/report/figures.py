@@ -8,12 +8,12 @@ import numpy as np
 
 from theory import InputError, off_diagonal
 from validate.compare.answer import PREDICTION, Answer
-from validate.compare.flow import Level
+from validate.compare.flow import STARTS, Level
 from validate.compare.ranking import STEPS, RungDistance, agreements
 from validate.compare.rows import Row
 from validate.figures import beforehand
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
-from validate.figures.learning import accuracy_curves
+from validate.figures.learning import accuracy_curves, predicted_curves
 from validate.figures.panels.curves import Curve, Curves
 from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import FEW, BasePanel, Group, Points
@@ -27,7 +27,9 @@ from validate.observe import Observations
 from validate.observe.groups import Setting, early_text
 from validate.observe.observations import Result
 from validate.observe.times import early_epoch
+from validate.predict.learning import predict_for
 from validate.predict.predictors import MARGINAL, UNIFORM, Tokens, group_title, groups_of, uniform_cosines
+from validate.terminal.progress import track
 
 MOST_SETTINGS = 12
 """A figure of more settings would have panels too small to read."""
@@ -185,6 +187,18 @@ def draw_flows(settings: Sequence[Setting], levels: Mapping[str, Sequence[Level]
     )
     rows_of_panels = in_rows(panels, _IN_A_ROW, height=2.6) if panels else []
     return [Sheet("flow", caption, about(shown), rows_of_panels)] if panels else []
+
+
+def draw_learning(settings: Sequence[Setting]) -> list[Sheet]:
+    """Draw the accuracies over epochs, observed and as predicted from other initial weights."""
+    panels = []
+    for setting in track(settings, "predicting the curves"):
+        panel = accuracy_curves(setting)
+        panel.curves |= predicted_curves(setting, predict_for(setting.config, STARTS))
+        panel.xscale = "symlog"
+        panels.append(panel)
+    caption = "Accuracy over epochs; dots: predicted from other initial weights, without these runs."
+    return [Sheet("learning", caption, about(settings), in_rows(panels, _IN_A_ROW, height=2.4))]
 
 
 def draw_errors(settings: Sequence[Setting], rows: Sequence[Row]) -> list[Sheet]:

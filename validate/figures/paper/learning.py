@@ -12,14 +12,13 @@ from sim.runs.table import shown_name
 from theory import InputError
 from theory.edge.display import spread
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
-from validate.figures.learning import level_text, unlearned_levels
 from validate.figures.beforehand import is_usual
+from validate.figures.learning import level_text, predicted_curves, unlearned_levels
 from validate.figures.panels.curves import numbers_at
 from validate.figures.panels.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
 from validate.figures.sheet import letter
 from validate.figures.style import MARKERS, PARTS, sequential
-from validate.judge.measures.learning_times import PARTS as NAMES
 from validate.judge.measures.learning_times import load_predictions, prediction_for
 from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import SIZE
@@ -175,12 +174,7 @@ def _predicted(setting: Setting) -> dict[str, Curve]:
     kept = prediction_for(config, load_predictions())
     if kept is None or not is_usual(config, **training):
         return {}
-    epochs, curves = np.asarray(kept.curves.steps) / kept.curves.steps_per_epoch, {}
-    for part, name in NAMES.items():
-        label = "predicted, same colours" if part == "mem" else f"_predicted {part}"
-        mean = kept.curves.accuracy[name].mean(axis=0)[None]
-        curves[label] = Curve(epochs, mean, Look(PARTS[part].colour, ".", ""))
-    return curves
+    return predicted_curves(setting, kept.curves)
 
 
 def _ceilings(setting: Setting) -> dict[str, float]:
