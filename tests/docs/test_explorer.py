@@ -195,9 +195,9 @@ def test_the_explorer_answers_in_a_browser(site, browser):
     """What it shows after a reader has changed the task is what theory says of the file that it offers."""
     page = browser.new_page()
     page.goto((site / "explorer.html").as_uri())
-    cosines = page.locator("#explorer-cosines rect")
+    cosines = page.locator("#explorer-cosines rect:has(title)")  # Not those of the scale.
     assert cosines.count() == 20**2
-    assert page.locator("#explorer-observed rect").count() == 20**2
+    assert page.locator("#explorer-observed rect:has(title)").count() == 20**2
     assert page.inner_text("#explorer-observed p").startswith("γ = 0.8,")
     page.fill("input[name=rate]", "0")
     assert page.inner_text("#explorer-observed p").startswith("γ = 0.3,")
