@@ -93,7 +93,7 @@ class LanguageComparison:
         for finding in self.findings:
             rows = finding.rows(header, brief=True)
             notes = [_UNDEFINED] * any(row[0] == "undefined" for row in rows)
-            claims.append(Table(f"{finding.name}: {finding.verdict}", header, rows, ["seeds"], notes))
+            claims.append(Table(f"{finding.verdict}: {finding.name}", header, rows, ["seeds"], notes))
         cosines = [_cells(line, lambda estimate: estimate.brief) for line in self.cosines()]
         title, spare = "correlation of predicted and observed cosines", ("its control", "centred")
         of_words = Table(title, ["γ", "words of", "rows", *_COSINES], cosines, spare, of_cosines)

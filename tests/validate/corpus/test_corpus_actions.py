@@ -50,7 +50,7 @@ def test_train_then_compare(cli):
     assert written == {f"fig{n}_language.{kind}" for n in ("01", "07", "14") for kind in ("png", "svg")}
     page = Path("report/comparison.html").read_text()
     assert "data:image/png;base64" in page
-    assert "<h2>losses at the end (nats)</h2>" in page  # Titles are as written: one may begin with a corpus.
+    assert "<h2>Losses at the end (nats)</h2>" in page
     assert "anchorflow corpus compare" in cli("compare", "runs", code=2).err
 
 
