@@ -190,7 +190,7 @@ def test_a_list_that_is_too_long_is_refused_and_not_cut(items, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a = [" * 3, "not valid"),
+        (b"a" * 10**6, "not valid"),
         (b"a = \xff", "not text in UTF-8"),
         (b"a = " + b"[" * 20_000 + b"]" * 20_000, "nested more than 50|not valid JSON"),
         (b'{"a": ' * 20_000 + b"1" + b"}" * 20_000, "nested more than 50|not valid TOML"),

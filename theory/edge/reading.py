@@ -66,8 +66,8 @@ def load_json(path: Path) -> Any:
 
 
 _MOST_KEYS = 100_000
-_CHAIN = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
-"""A key of as many parts as tables may be deep."""
+_CHAIN = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+"""A key of as many parts as tables may be deep, looked for from where a part begins, without going back."""
 
 
 def parse_toml(text: str) -> dict[str, Any]:
