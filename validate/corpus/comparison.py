@@ -149,8 +149,8 @@ class LanguageComparison:
         # Fig. 14 needs runs with large initial weights.
         numbers = (1, 7, 14) if min(s.init_rate for s in self.settings) <= LARGEST else (1, 7)
         figures = [FIGURES[number].sheet(runs) for number in numbers]
-        title, text = "A language model on two corpora", ". ".join(self.headline()) + "."
-        text = text if self.learned else NOT_LEARNED
+        title = "A language model on two corpora"
+        text = ". ".join(self.headline()) + "." if self.learned else NOT_LEARNED
         write_page(out, "comparison", self.to_json(), title, text, self.tables(), figures)
 
 
