@@ -7,7 +7,7 @@ public code) or ``chosen`` (by us, and therefore to be doubted).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
@@ -17,7 +17,7 @@ from sim.config.language import LanguageTask
 from sim.config.model import EmbMLPConfig, ModelConfig
 from sim.config.section import Count, Section, Several, tagged
 from sim.config.task_files import any_task_table, as_any_task, as_task
-from sim.config.training import Training
+from sim.config.training import HALF, HELD_OUT, Training
 from sim.config.training import TrainingConfig as TrainingConfig
 from theory import InputError, Task
 from theory.edge.errors import unknown_key
@@ -148,6 +148,31 @@ class MemberConfig(Settings):
             remedy = "name a run on a task, or use: anchorflow corpus compare"
             raise InputError("task", names, "a language model's, without anchors and keys", remedy)
         return self.task
+
+    def has_ended(self, metrics: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether the run, with these evaluations, takes no further step.
+
+        With ``patience`` it ends at the first evaluation after a whole epoch at which Σ learning rate is
+        2^patience times, up to rounding, its value when the latest training set was fitted. Before the first
+        set is fitted, and for sets that the initial weights fit, patience does not count.
+        """
+        if not metrics or metrics[-1]["epoch"] % 1:
+            return False
+        if metrics[-1]["epoch"] == self.training.epochs:
+            return True
+        fitted = [
+            next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
+            for part in metrics[0]["accuracy"]
+            if self.trains_on(part)
+        ]
+        last, patience = max(fitted, default=0.0), self.training.patience
+        needed = (1 - 1e-9) * 2**patience * last
+        return patience > 0 and last > 0 and metrics[-1]["sum_learning_rate"] >= needed
+
+    def trains_on(self, part: str) -> bool:
+        """Return whether an evaluated data set is trained on, which no held-out one is."""
+        mappings = self.task.mappings if isinstance(self.task, Task) else ()
+        return part not in {HELD_OUT, *(held_out.name for mapping in mappings for held_out in mapping.sets)}
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ remembers, its step and, where theory has one, its flow.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
@@ -130,25 +130,6 @@ class TrainingConfig(Section):
         parts = self.evaluations_per_epoch
         marks = (round(part * steps_per_epoch / parts) for part in range(1, parts + 1))
         return next(mark for mark in marks if mark > position)
-
-    def has_ended(self, metrics: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether a run with these evaluations takes no further step.
-
-        With ``patience`` it ends at the first evaluation after a whole epoch at which Σ learning rate is
-        2^patience times, up to rounding, its value when the latest training set was fitted. Before the first
-        set is fitted, and for sets that the initial weights fit, patience does not count.
-        """
-        if not metrics or metrics[-1]["epoch"] % 1:
-            return False
-        if metrics[-1]["epoch"] == self.epochs:
-            return True
-        fitted = [
-            next((line["sum_learning_rate"] for line in metrics if line["accuracy"][part] >= HALF), 0.0)
-            for part in metrics[0]["accuracy"]
-            if part != HELD_OUT
-        ]
-        last, now = max(fitted, default=0.0), metrics[-1]["sum_learning_rate"]
-        return bool(self.patience) and last > 0 and now >= (1 - 1e-9) * 2**self.patience * last
 
     @property
     def schedule_length(self) -> int:

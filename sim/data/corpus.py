@@ -110,9 +110,9 @@ class Corpus:
 
         A mark is a token without a letter or a digit.
         """
-        order = (int(i) for i in np.argsort(-self.counts, kind="stable") if self.words[i] != OTHER)
+        order = (i for i in np.argsort(-self.counts, kind="stable").tolist() if self.words[i] != OTHER)
         found = (i for i in order if not words_only or any(map(str.isalnum, self.words[i])))
-        return list(islice((i for i in found if self.counts[i]), n))
+        return [i for i in islice(found, n) if self.counts[i]]
 
     @checked
     def trimmed(self, n: Size) -> Corpus:

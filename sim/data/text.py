@@ -137,11 +137,9 @@ def _read_parquet(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
             for field in fields:
                 if field not in names:
                     raise unknown_name("column", field, names, "fields")
-            row = 0
-            for batch in table.iter_batches(columns=list(fields)):
-                for record in batch.to_pylist():
-                    row += 1
-                    yield " ".join(_text_of(record, field, f"{path}, row {row}") for field in fields)
+            batches = table.iter_batches(columns=list(fields))
+            for row, record in enumerate((r for batch in batches for r in batch.to_pylist()), start=1):
+                yield " ".join(_text_of(record, field, f"{path}, row {row}") for field in fields)
         except arrow.ArrowException as error:
             problem = f"not valid Parquet ({' '.join(str(error).split())})"
             raise InputError("file", str(path), problem, "write it again") from None
@@ -171,7 +169,6 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
         file = gzip.GzipFile(fileobj=opened) if path.suffix.lower() == ".gz" else opened
         # Iterating over a file splits it at LF alone; lines of old Macintosh files end in CR.
         lines = (line for part in file for line in part.splitlines(keepends=True))
-        number = 0
         try:
             for number, line in enumerate(lines, start=1):
                 if number == 1:

@@ -35,8 +35,7 @@ def check_shared(members: Sequence[MemberConfig]) -> None:
     """Refuse members that differ in what one trainer has only once, and an empty list."""
     if not members:
         raise InputError("members", members, "empty", "give at least one")
-    patience = members[0].training.patience
-    if len(members) > 1 and patience:
+    if len(members) > 1 and (patience := members[0].training.patience):
         problem = "members may end at different epochs"
         raise InputError("training.patience", patience, problem, "train each separately")
     first, *others = (member.model_dump(exclude=_OWN) for member in members)
@@ -72,11 +71,10 @@ def check_size(member: MemberConfig, n_members: int = 1) -> None:
         }
     width = 4 if training.dtype == "float32" else 8
     shapes = [spec.shape for spec in model.specs(d, task.length).values()]
-    largest = max(shapes, key=math.prod)
     batch = n if training.batch_size == "full" else min(training.batch_size, n)
     activations = batch * model.rows(task.length) * sum(model.widths(d))
     parts |= {
-        "model": (f"a matrix of {largest}", _COPIES * width * sum(map(math.prod, shapes))),
+        "model": (f"a matrix of {max(shapes, key=math.prod)}", _COPIES * width * sum(map(math.prod, shapes))),
         "training.batch_size": (training.batch_size, 2 * width * (batch * d + activations)),
     }
     argument, (value, _) = max(parts.items(), key=lambda part: part[1][1])

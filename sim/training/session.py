@@ -155,7 +155,7 @@ class _Session:
 
     def is_over(self) -> bool:
         """Return whether the run takes no more steps: members with patience train alone."""
-        return self.trainer.training.has_ended(self.metrics[0])
+        return self.trainer.members[0].has_ended(self.metrics[0])
 
     def record(self) -> None:
         training, epoch = self.trainer.training, self.trainer.epoch

@@ -38,8 +38,8 @@ def test_named_held_out_sets_are_data_sets_with_accuracies_of_their_own() -> Non
     }
     rule = theory.Mapping([1, 2, 3], theory.Sum(), "rule", held_out)
     task = Task(keys=range(20, 24), n_anchors=2, length=5, vocab_size=40, mappings=[rule])
-    config = RunConfig(task=task, training={"epochs": 2, "batch_size": 50})  # type: ignore[arg-type]
-    data = build_dataset(config.members()[0])
+    data = build_dataset(member := RunConfig(task=task).members()[0])
+    assert [part for part in data.parts if member.trains_on(part)] == ["rsn_train"]
     tokens = data.tokens.numpy()
     position = (tokens < 20).argmax(axis=1) - 1
     rows = np.arange(len(tokens))

@@ -170,20 +170,20 @@ def test_a_run_ends_one_doubling_after_the_last_set_was_fitted(
     rows: list[tuple[float, float, float, float]], ended: bool
 ) -> None:
     metrics = evaluations(*rows, rate=0.1)
-    assert small(epochs=10, patience=1.0).training.has_ended(metrics) is ended
-    assert small(epochs=10).training.has_ended(metrics) is (bool(rows) and rows[-1][0] == 10)
+    assert small_member(epochs=10, patience=1.0).has_ended(metrics) is ended
+    assert small_member(epochs=10).has_ended(metrics) is (bool(rows) and rows[-1][0] == 10)
 
 
 @pytest.mark.parametrize("rate", [1e-4, 3e-4, 5e-6])
 def test_rounded_sums_make_no_run_longer(rate: float) -> None:
     """Twice the sum of some rates is often above the sum of twice as many."""
-    training, sums = small(epochs=1000, patience=1.0).training, list(accumulate([rate] * 400, initial=0.0))
+    member, sums = small_member(epochs=1000, patience=1.0), list(accumulate([rate] * 400, initial=0.0))
     assert any(sums[2 * n] < 2 * sums[n] for n in range(200))
     for fitted in range(2, 200):
         for now in (2 * fitted - 1, 2 * fitted):
             metrics = evaluations((0, 0.0, 0.0, 0.0), (fitted, 0.0, 0.5, 0.0), (now, 0.0, 0.5, 0.0))
             summed = [line | {"sum_learning_rate": sums[line["epoch"]]} for line in metrics]
-            assert training.has_ended(summed) is (now == 2 * fitted)
+            assert member.has_ended(summed) is (now == 2 * fitted)
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.config.training import HALF as HALF
-from sim.config.training import HELD_OUT
-from theory import InputError, Task
+from theory import InputError
 from theory.edge.arrays import FloatArray
 from theory.integrate.trajectory import first_passage
 from validate.observe.bounds import Bound, Value, between, ends
@@ -91,10 +90,8 @@ def is_fitted(run: Observations, part: str) -> bool:
 
 def fitted_sets(run: Observations) -> list[str]:
     """Return the data sets that a run fitted, without those that are held out."""
-    task = run.config.task
-    named = {own.name for m in task.mappings for own in m.sets} if isinstance(task, Task) else set()
-    parts = (part for part in run.metrics[0]["accuracy"] if part not in {HELD_OUT} | named)
-    return [part for part in parts if is_fitted(run, part)]
+    evaluated = run.metrics[0]["accuracy"]
+    return [part for part in evaluated if run.config.trains_on(part) and is_fitted(run, part)]
 
 
 def fitted_time(run: Observations, part: str) -> Value:

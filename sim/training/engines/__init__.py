@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -114,7 +114,7 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
             read[path] = written
             epoch, metrics = _metrics(path)
             for done in range(before[path] + 1, epoch + 1):
-                is_over = done == epoch and member.training.has_ended(metrics)
+                is_over = done == epoch and member.has_ended(metrics)
                 report(Progress(member.name, done, member.training.epochs, is_over))
             before[path] = max(epoch, before[path])
 
@@ -134,11 +134,10 @@ def watching(jobs: Sequence[Job], report: Report, every: float = 1.0) -> Iterato
 
 def _written(path: Path) -> tuple[int, int] | None:
     """Return when a run's evaluations were last written, and their size; None before the first."""
-    try:
+    with suppress(OSError):
         status = (path / METRICS).stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+        return status.st_mtime_ns, status.st_size
+    return None
 
 
 def _metrics(path: Path) -> tuple[int, list[dict[str, Any]]]:
