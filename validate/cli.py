@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
     except (InputError, OutputError, IntegrationError) as error:
         if isinstance(error, GradientLimitError):
             error.remedy = "Take --route batches, ask for fewer epochs, or allow more: --max-gradients"
-        say(f"anchorflow: {re.sub(r'ask for (.*)=True', _as_options, str(error))}")
+        said = re.sub(r"\b(resume|overwrite)=True", r"--\1", str(error))  # As options of the command line.
+        say(f"anchorflow: {said}")
         return 2
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
@@ -74,11 +75,6 @@ def main(arguments: Sequence[str] | None = None, begin: Callable[[], None] = lam
         say(f"anchorflow: stopped{_hint(words, stop)}")
         return 128 + next((number for number in stop.args if isinstance(number, int)), signal.SIGINT)
     return code
-
-
-def _as_options(keywords: re.Match[str]) -> str:
-    """Return the options of the command line for keywords of a Python call that are to be True."""
-    return re.sub(r"\b(?=(resume|overwrite)\b)", "--", keywords[0]).replace("=True", "")
 
 
 def _hint(words: list[str], stop: BaseException) -> str:

@@ -15,6 +15,7 @@ from sim.runs.run import find_runs
 from sim.training.trainer import Trainer
 from tests.tiny_task import TASK
 from theory import InputError, Lookup, Mapping, Task
+from validate.commands import predict
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
 from validate.compare.answer import answers
@@ -84,6 +85,7 @@ def test_the_experiment_for_a_task_is_of_the_demos_size_with_each_combination():
     Trainer(noisy.members()[:1]).advance(1)
     many = Task(keys=range(100, 110), n_anchors=3, length=4, vocab_size=400, reasoning_anchors=range(1, 81))
     assert sample_size(many) == 80**3 > MOST_SEQUENCES
+    assert predict._member(predict.Options(model="transformer"), many).data.n_sequences == 80**3
 
 
 @pytest.mark.parametrize(

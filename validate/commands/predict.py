@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import sim
 import theory
+from sim.config.presets import MOST_SEQUENCES, sample_size
 from theory import InputError
 from theory.edge.errors import renamed
 from validate.commands.options import CommandOptions, Positional
@@ -17,9 +18,6 @@ from validate.terminal.output import print_json, print_table, tell
 
 if TYPE_CHECKING:
     from validate.prediction import Prediction
-
-MOST_SEQUENCES = 200_000
-"""A Transformer's training set of more sequences is drawn, as the paper's is."""
 
 
 class Options(CommandOptions):
@@ -121,9 +119,8 @@ def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
     data = {"task": task, "init_rates": [options.init_rate], "seeds": [options.seed]}
     data |= {"model": {"kind": options.model}, "training": training}
     if options.model != "emb-mlp" and population_size(task) > MOST_SEQUENCES:
-        n_combinations = sum(task.n_combinations(mapping) for mapping in task.mappings)
-        drawn = MOST_SEQUENCES // n_combinations * n_combinations
-        data |= {"data": {"source": "draw", "n_sequences": drawn}}
+        # A larger training set is drawn, as the paper's is.
+        data |= {"data": {"source": "draw", "n_sequences": sample_size(task)}}
     (member,) = sim.make_run_config(data).members()
     if options.flow:
         from validate.compare.flow import check_flow

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from theory.edge.arrays import FloatArray
 from theory.edge.display import Shown, text_table
-from validate.judge.measures.agreement import correlation
+from validate.judge.measures.agreement import correlation, ranks
 from validate.judge.stats import UNDEFINED, Estimate, Record
 from validate.observe.language import cosines_of_gram
 from validate.terminal.output import Table
@@ -112,7 +111,7 @@ def associate(
     i, j = np.triu_indices(n, 1)
     p, o, *others = (matrix[i, j] for matrix in (predicted, observed, *controls))
     # Ranks are among all pairs, since leaving out a group hardly changes them; rounding makes equal ones tie.
-    pairs = [(p, o), (rankdata(p.round(10)), rankdata(o.round(10))), *((other, o) for other in others)]
+    pairs = [(p, o), (ranks(p.round(10)), ranks(o.round(10))), *((other, o) for other in others)]
     values = [[float(correlation(first, second)) for first, second in pairs]]
     if n >= FEWEST:
         group = rng.permutation(n) % min(N_GROUPS, n)

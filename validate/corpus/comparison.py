@@ -65,9 +65,11 @@ class LanguageComparison:
         for s in self.settings:
             gaps = [loss_gap(run) for run in s.runs]
             second = over_seeds(gaps, ANY).mean < 0
-            by = over_seeds([-gap if second else gap for gap in gaps], ANY).brief
-            lower = two_corpora(s.runs[0])[second]
-            lines.append(f"γ = {s.init_rate:g}: {lower} has the lower loss at the end, by {by} nats")
+            by = over_seeds([-gap if second else gap for gap in gaps], ANY)
+            told = f"{two_corpora(s.runs[0])[second]} has the lower loss at the end, by {by.brief} nats"
+            if not by.n:
+                told = "no seed has both losses at the end, as one overflowed"
+            lines.append(f"γ = {s.init_rate:g}: {told}")
         return lines
 
     def tables(self) -> list[Table]:

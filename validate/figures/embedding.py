@@ -25,7 +25,7 @@ from validate.figures.panels.heat_map import HeatMap, cosine_map
 from validate.figures.panels.panel import BasePanel, Group, Points, seeds_text
 from validate.figures.runs import Moment
 from validate.figures.style import MEMORY, OTHERS, REASONING, ZERO, Look, palette, sequential
-from validate.judge.measures.agreement import agreement
+from validate.judge.measures.agreement import agreement, spearman
 from validate.judge.stats import COSINE, SHARE, SIZE, number
 from validate.observe.groups import Setting
 from validate.predict.predictors import PREDICTORS, UNIFORM, Tokens, colours
@@ -188,8 +188,6 @@ def token_map(moment: Moment, title: str = "") -> Points:
     Seeds have no axes in common. The title has the first seed's largest rank correlation of a component with
     the keys' numbers, and ``numbers`` that of all seeds; a ring, which no component puts in order, is named.
     """
-    from scipy.stats import spearmanr  # Takes a second to load, and most figures have no map.
-
     task, coordinates = moment.setting.task, moment.array("pca")[..., :2]
     title += moment.when.replace(", ", ",\n")
     if coordinates.shape[-1] < 2:
@@ -199,7 +197,7 @@ def token_map(moment: Moment, title: str = "") -> Points:
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     order_text, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer are always in order.
-        order = [max(abs(float(spearmanr(numbers, c).statistic)) for c in seed.T) for seed in keys]
+        order = [max(abs(spearman(numbers, component)) for component in seed.T) for seed in keys]
         order_text = f"\norder of keys |ρ| = {order[0]:.2f}"
         in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}

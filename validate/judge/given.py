@@ -32,13 +32,14 @@ from validate.studies.study import AMOUNTS, differing_keys, keys_of
 class Match:
     """Given runs, alike in all but γ and seed, that stand for a study or for one of its variants.
 
-    ``differing`` has the settings in which they differ from it: their value and the study's, as JSON.
+    ``differing`` has the settings in which they differ from it: their value and the study's, as JSON, or
+    "none" where one of the two has no such setting.
     """
 
     study: str
     variant: str
     runs: tuple[Observations, ...]
-    differing: Mapping[str, tuple[str | None, str | None]]
+    differing: Mapping[str, tuple[str, str]]
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -112,11 +113,12 @@ class GivenRuns(Evidence):
         config = self.load(study).configs.get(variant or None)
         if config is None:
             return []
-        wanted = keys_of(config.members()[0])
-        return [
-            Match(study, variant, runs, {k: (has.get(k), wanted.get(k)) for k in differing_keys(has, wanted)})
-            for has, runs in self._families
-        ]
+        wanted, matches = keys_of(config.members()[0]), []
+        for has, runs in self._families:
+            keys = differing_keys(has, wanted)
+            differing = {key: (has.get(key, "none"), wanted.get(key, "none")) for key in keys}
+            matches.append(Match(study, variant, runs, differing))
+        return matches
 
     def judge(self, claims: Iterable[Claim]) -> list[Finding]:
         """Return a finding for every claim; one on which these runs have no bearing is not tested."""

@@ -22,11 +22,7 @@ SKILL = (-math.inf, 1.0)
 """The values that a measure can take: any, an accuracy's, a cosine's, a size's; a skill's or an R²'s."""
 
 
-def _finite(value: float | None) -> float | None:
-    return None if value is None else finite(value)
-
-
-Number = Annotated[float, PlainSerializer(_finite, float | None, when_used="json")]
+Number = Annotated[float, PlainSerializer(finite, float | None, when_used="json-unless-none")]
 """A number, which is null in JSON where it is undefined or infinite."""
 
 

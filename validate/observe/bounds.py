@@ -44,13 +44,6 @@ def step_of(values: Iterable[Value]) -> float:
     return max((value.step for value in values if isinstance(value, Bound)), default=0.0)
 
 
-def magnitude(value: Value) -> Value:
-    """Return the absolute value."""
-    low, high = ends(value)
-    smaller, larger = sorted((abs(low), abs(high)))
-    return between(0.0 if low <= 0 <= high else smaller, larger, step_of([value]))
-
-
 def minus(value: Value, other: Value) -> Value:
     """Return the difference of two values, between the least and the greatest that it can be."""
     (low, high), (low_other, high_other) = ends(value), ends(other)

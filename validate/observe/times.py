@@ -115,20 +115,15 @@ def aligned(run: Observations, kind: Kind, part: str, level: float) -> float:
 
 
 def passed(run: Observations, reached: npt.NDArray[np.bool_]) -> Value:
-    """Return between which evaluations, in steps, something is first reached; a bound if it never is."""
+    """Return between which evaluations, in steps, something is first reached; a bound if it never is.
+
+    All that is assumed between two evaluations is that it is not left and reached again.
+    """
     steps = [float(line["step"]) for line in run.metrics]
     if not reached.any():
         return Bound(low=steps[-1])
     first = int(np.flatnonzero(reached)[0])
     return between(steps[max(first - 1, 0)], steps[first])
-
-
-def fitted_range(run: Observations, part: str, level: float = HALF) -> Value:
-    """Return between which evaluations, in steps, a data set's accuracy first reaches a level.
-
-    All that is assumed between two evaluations is that the level is not left and reached again.
-    """
-    return passed(run, curve(run, "accuracy", part)[1] >= level)
 
 
 def log_ratio(slow: Value, fast: Value) -> Value:

@@ -74,6 +74,8 @@ def test_a_loss_that_overflowed_is_undefined():
     plain = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
     means = [(line["corpus"], line["loss"]["mean"]) for line in plain["losses"]]
     assert [mean is None for _, mean in means] == [name == NAMES[0] for name, _ in means]
+    overflowed = "no seed has both losses at the end, as one overflowed"
+    assert comparison.headline() == [f"γ = {rate:g}: {overflowed}" for rate in (0.3, 0.8)]
     assert comparison.tables()
     for shown, said in (
         (runs, "is shown at no γ"),

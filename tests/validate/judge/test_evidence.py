@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sim import SGD
 from theory import InputError
 from validate import GivenRuns, ledger
 from validate.judge.claim import ALL_VARIANTS, Runs
@@ -14,6 +15,7 @@ from validate.judge.condition import MissingRunsError, Needs
 from validate.judge.evidence import Evidence
 from validate.judge.settings import LARGE, MORE, SMALL
 from validate.observe import Observations
+from validate.report.page import why_none_is_tested
 from validate.studies.study import load_study, members_of
 
 NAME = "printed-emb-mlp-matched"
@@ -59,6 +61,13 @@ def test_other_runs_stand_for_nothing_and_the_nearest_study_says_why():
     assert nearest.differing["training.optimizer"] == ('"sgd"', '"adamw"')
     assert not nearest.is_of_another_task_or_model
     assert {f.verdict for f in given.judge(ledger([4]))} == {"not tested"}
+
+
+def test_a_setting_that_one_optimiser_alone_has_is_none_of_the_other():
+    given = GivenRuns(observed(m.model_copy(update={"training": SGD(momentum=0.5)}) for m in MEMBERS[:1]))
+    nearest = given.nearest_of(ledger([4]))
+    assert nearest.differing["training.momentum"] == ("0.5", "none")
+    assert "training.momentum: 0.5 for none" in why_none_is_tested(nearest)
 
 
 def test_a_claim_about_an_unknown_study_is_not_tested():

@@ -11,7 +11,7 @@ from scipy.stats import beta, sem, t, ttest_1samp
 
 from tests.validate.judge.test_verdict import endpoint, judged
 from validate.judge import inference, stats
-from validate.observe.bounds import Bound, magnitude, step_of
+from validate.observe.bounds import Bound, step_of
 
 
 def _ends(found):
@@ -77,10 +77,7 @@ def test_undefined_values_are_left_out_and_counted():
     assert str(nothing) == nothing.brief == "–"
 
 
-def test_the_magnitude_and_the_step_of_bounds_are_the_largest():
-    assert magnitude(Bound(-3.0, 1.0)) == Bound(0.0, 3.0)
-    assert magnitude(Bound(-1.0, 2.0)) == Bound(0.0, 2.0)
-    assert magnitude(Bound(-3.0, -1.0)) == Bound(1.0, 3.0)
+def test_the_step_of_bounds_is_the_largest():
     values = [Bound(low=1.0, step=0.1), 2.0, Bound(low=1.0, step=0.3)]
     assert step_of(values) == 0.3
     assert step_of(values[1:2]) == 0.0

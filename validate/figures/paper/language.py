@@ -154,13 +154,9 @@ def _course(curve: Curve) -> str:
 def _observed_words(setting: Setting, name: str, which: str = "") -> HeatMap:
     """Return the first seed's cosines of a corpus's words at its early snapshot."""
     matrices = [run.at(f"cosine/{name}", early_epoch(run)) for run in setting.runs]
-    return _words(f"{which}training,\nstep {_early_step(setting)}", setting, name, matrices)
-
-
-def _early_step(setting: Setting) -> int:
-    """Return the step of the first seed's early snapshot."""
     first = setting.runs[0]
-    return int(next(line["step"] for line in first.metrics if line["epoch"] == early_epoch(first)))
+    step = next(line["step"] for line in first.metrics if line["epoch"] == early_epoch(first))
+    return _words(f"{which}training,\nstep {step}", setting, name, matrices)
 
 
 def _predicted_words(setting: Setting, name: str, kind: str = "predicted") -> HeatMap:

@@ -53,7 +53,7 @@ def measures(predicted: Cosines, observed: Cosines) -> dict[str, FloatArray]:
     error = p - o
     return {
         "pearson": correlation(p, o),
-        "spearman": correlation(_ranks(p), _ranks(o)),
+        "spearman": correlation(ranks(p), ranks(o)),
         "rmse": np.sqrt(np.mean(error**2, axis=-1)),
         "largest_error": np.abs(error).max(axis=-1),
     }
@@ -89,10 +89,10 @@ def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return Spearman's correlation; NaN where one side is constant."""
-    return float(correlation(_ranks(np.asarray(a, np.float64)), _ranks(np.asarray(b, np.float64))))
+    return float(correlation(ranks(np.asarray(a, np.float64)), ranks(np.asarray(b, np.float64))))
 
 
-def _ranks(cosines: FloatArray) -> FloatArray:
+def ranks(cosines: FloatArray) -> FloatArray:
     """Return ranks along the last axis; cosines that are equal except for rounding share their mean rank."""
 
     def of(row: FloatArray) -> FloatArray:  # scipy.stats has it, and takes longer to import than all ranks.

@@ -22,7 +22,6 @@ from validate.observe.times import (
     bias,
     chance_loss,
     curve,
-    fitted_range,
     fitted_sets,
     is_fitted,
     largest_rise,
@@ -58,7 +57,7 @@ def fall_lead(run: Observations, fast: str = "rsn_train") -> Value:
 
 def lead(run: Observations, fast: str = "rsn_train", slow: str = "mem") -> Value:
     """Return log2 of the steps to fit one data set over those to fit another; see ``log_ratio``."""
-    return log_ratio(fitted_range(run, slow), fitted_range(run, fast))
+    return log_ratio(*(passed(run, curve(run, "accuracy", part)[1] >= HALF) for part in (slow, fast)))
 
 
 def last_accuracy(run: Observations, part: str) -> float:
