@@ -30,9 +30,9 @@ class Options(CommandOptions):
     epochs: tuple[int, ...] = ()
     """Also show the cosines at these epochs in the report; each needs a snapshot."""
     flow: bool = False
-    """Also predict the cosines by the flow of the runs' optimiser, at equal training accuracy, beside P^s - u
-    and another seed's run. Minutes for each γ of an Emb-MLP at the paper's size, and for Transformers the
-    time of 3 to 41 runs."""
+    """Also predict the size of the cosines, as predict --flow does, and compare it at equal training accuracy
+    with P^s - u and another seed's run: up to a minute for each γ of an Emb-MLP at the paper's size, the time
+    of 3 to 41 runs for a Transformer."""
     curves: bool = False
     """Also predict the learning curves, as predict --curves does, and draw them over the observed ones in the
     report; Emb-MLPs only, about the time of a run for each setting."""

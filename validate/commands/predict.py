@@ -40,12 +40,11 @@ class Options(CommandOptions):
     seed: int = 0
     """Seed of these draws and of the curves' initial weights."""
     curves: bool = False
-    """Also predict when an Emb-MLP learns each data set, in less than a run's time."""
+    """Also predict when an Emb-MLP learns each data set, in about a quarter of a run's time."""
     flow: bool = False
-    """Also predict the size of the cosines at training accuracies 0.1, 0.3 and 0.5, from two starts; takes 16
-    to 33 s of processor time for an Emb-MLP of the paper's size. For a Transformer it takes the time of 3 to
-    41 runs, and was judged at small sizes only; at the paper's, an estimated half hour until a tenth of the
-    training sums are right."""
+    """Also predict the size of the cosines at training accuracies 0.1, 0.3 and 0.5, from two starts: 16 to
+    33 s of processor time for an Emb-MLP of the paper's size, the time of 3 to 41 runs for a small
+    Transformer. For the paper's Transformer, half an hour or more, it is right in the first epochs only."""
     model: Literal["emb-mlp", "transformer"] = "emb-mlp"
     """Model of the cosines, with the paper's widths."""
     init_rate: float = 0.8
@@ -156,7 +155,7 @@ def _flow(member: sim.MemberConfig, options: Options) -> dict[str, Any]:
     if not options.as_json:
         which = "an Emb-MLP" if options.model == "emb-mlp" else "a Transformer"
         title = f"cosines of {which}, {setting(member)}: {seconds:.0f} s of one processor"
-        print_table(title, COSINE_HEADER, flow_rows(member, matrices))
+        print_table(title, COSINE_HEADER, flow_rows(member, matrices, options.route))
         tell(apart_sentence(apart))
         if error > 0:
             tell(f"Gradients are of samples: their standard error is {error:.2g} of their norm.")

@@ -163,9 +163,15 @@ def size_command(settings: Sequence[Setting], paths: Sequence[Path]) -> str:
     return ""
 
 
-def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray]) -> list[list[str]]:
+def size_predictor(config: MemberConfig, route: str = "batches") -> str:
+    """Name what predicts the size: a narrow network of an Emb-MLP, and otherwise the mean course."""
+    narrow = isinstance(config.model, EmbMLPConfig) and route == "batches"
+    return "narrow network" if narrow else f"{config.training.title}'s mean course"
+
+
+def flow_rows(config: MemberConfig, matrices: Sequence[FloatArray], route: str) -> list[list[str]]:
     """Return a line for each group of anchors and each of ``LEVELS``, as ``predict`` does for P^s − u."""
-    task, name, rows = config.build_task(), f"{config.training.title} followed", []
+    task, name, rows = config.build_task(), size_predictor(config, route), []
     for group, tokens in groups_of(task).items():
         places = [task.anchors.index(token) for token in tokens]
         for level, matrix in zip(LEVELS, matrices, strict=True):
@@ -180,7 +186,7 @@ def aligned(setting: Setting) -> list[Level]:
     At each level the flow is taken at the accuracy of each run's nearest snapshot. Errors are as in
     ``snapshots_at_levels``.
     """
-    runs, tokens, name = setting.runs, setting.task.anchors, f"{setting.config.training.title} followed"
+    runs, tokens, name = setting.runs, setting.task.anchors, size_predictor(setting.config)
     known = {level: [*zip(runs, at, strict=True)] for level, at in snapshots_at_levels(setting).items()}
     wanted = sorted({accuracy_at(*seen) for snapshots in known.values() for seen in snapshots})
     matrices, *_, seconds = flow_cosines(setting.config, wanted)

@@ -265,7 +265,7 @@ def test_errors_of_a_report_are_drawn_under_their_own_predictor(small):
 
 def test_the_numbers_of_the_flow_name_their_setting(small):
     pairs = np.array([theory.off_diagonal(m) for m in small.cosines(small.task.anchors, 9)])
-    names, one = ("AdamW followed", "P^s - u"), over_seeds([1.0, 1.0, 1.0])
+    names, one = ("narrow network", "P^s - u"), over_seeds([1.0, 1.0, 1.0])
     rows = [Aligned(0.5, name, one, one, one, 1.0) for name in names]
     level = Level(0.5, pairs, dict.fromkeys(names, pairs), rows)
     (sheet,) = draw_flows([small], {small.label: [level]})

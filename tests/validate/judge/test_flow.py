@@ -39,12 +39,12 @@ def setting(tmp_path_factory):
 def test_the_flow_has_the_size_that_label_distributions_lack(setting):
     rows = {(row.level, row.predictor): row for level in aligned(setting) for row in level.rows}
     for level in (0.3, 0.5):
-        own, labels = rows[level, "AdamW followed"], rows[level, UNIFORM]
+        own, labels = rows[level, "narrow network"], rows[level, UNIFORM]
         assert own.rmse.high < labels.rmse.low
         # Six groups of other seeds gave 0.96 to 1.07, with a standard deviation of 0.042: chance 2e-6.
         assert abs(own.slope.mean - 1) < 0.2
         assert labels.slope.low > 1
-    assert rows[0.5, "AdamW followed"].pearson.mean > 0.9
+    assert rows[0.5, "narrow network"].pearson.mean > 0.9
 
 
 def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
@@ -66,7 +66,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
         accuracies = [accuracy_at(run, epoch) for run, epoch in seen]
         assert np.abs(np.array(accuracies) - row.level).max() <= NEAR
         predicted = {
-            "AdamW followed": [off_diagonal(made(asked.index(a), n)) for a in accuracies],
+            "narrow network": [off_diagonal(made(asked.index(a), n)) for a in accuracies],
             UNIFORM: [off_diagonal(uniform_cosines(setting.task, setting.task.anchors))] * 3,
             SEED: [pairs[1], pairs[2], pairs[0]],
             MAPPING: [off_diagonal(np.equal.outer(of_memory, of_memory).astype(float))] * 3,
@@ -76,7 +76,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
         assert row.rmse.mean == pytest.approx(np.mean(errors))
         assert row.slope.mean == pytest.approx(np.mean([fit.slope for fit in fits]))
         assert row.pearson.mean == pytest.approx(np.mean([fit.rvalue for fit in fits]))
-        assert row.seconds == 7.0 or row.predictor != "AdamW followed"
+        assert row.seconds == 7.0 or row.predictor != "narrow network"
         # Each run is predicted by the next one: two neighbours share a run and are not independent.
         ends = [end for e in (row.pearson, row.slope, row.rmse) for end in (e.low, e.high)]
         assert row.predictor != SEED or (ends == [None] * 6 and row.rmse.n == 3)
@@ -112,7 +112,7 @@ def test_an_accuracy_that_is_never_reached_has_no_cosines(tmp_path, cli):
     assert set(cosines) == {"0.1", "0.3", "0.5"}
     assert {entry for matrix in cosines.values() for row in matrix for entry in row} == {None}
     assert "Two starts are apart by (root mean square over pairs): unknown." in cli(*slow).out
-    assert re.search(r"AdamW followed, training accuracy 0.5 +– +– +–", cli(*slow).out)
+    assert re.search(r"narrow network, training accuracy 0.5 +– +– +–", cli(*slow).out)
 
 
 def test_runs_without_snapshots_while_they_learn_are_refused(tmp_path):
