@@ -15,6 +15,8 @@ from sim import Progress as RunProgress
 from tests.validate.conftest import tiny_config
 from tests.validate.pseudo_terminal import COMMAND, ENVIRONMENT, in_terminal
 from tests.validate.test_cli import CONFIG
+from validate.commands.claims import _print_answer
+from validate.judge import presentation
 from validate.terminal import progress as module
 from validate.terminal.output import filled, lenient, print_table, printable
 from validate.terminal.progress import show_progress, track, training_progress
@@ -131,6 +133,16 @@ def test_each_row_is_one_line_in_a_pipe(monkeypatch):
     assert "\x1b" not in text
     for row in ROWS:
         assert any(all(cell in line for cell in row) for line in text.splitlines())
+
+
+def test_a_row_of_the_answer_goes_on_below_its_own_text(monkeypatch):
+    monkeypatch.setattr(presentation, "answer_lines", lambda _: [" 8 ~ " + "geometry " * 12])
+    stream = _stream(monkeypatch, 80)
+    _print_answer([])
+    first, second, *_ = stream.getvalue().splitlines()
+    assert first.startswith(" 8 ~ geometry")
+    assert len(first) <= 80
+    assert second.startswith("     geometry")
 
 
 def test_spare_columns_go_with_their_explanation_and_may_have_names_in_brackets(monkeypatch):

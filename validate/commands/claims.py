@@ -13,7 +13,7 @@ from pydantic import Field
 import validate
 from theory import InputError
 from validate.commands.options import EngineOptions, Positional
-from validate.terminal.output import print_json, print_table, print_text, printable, say, tell
+from validate.terminal.output import print_json, print_table, print_text, say, tell
 
 
 class Options(EngineOptions):
@@ -100,7 +100,7 @@ def _print_answer(claims: Sequence[validate.Finding]) -> None:
     from validate.judge import presentation
 
     for line in presentation.answer_lines(claims):
-        print(printable(line))
+        tell(line, indent="     ")
     print()
     tell(presentation.paragraph(claims))
     tell(

@@ -100,8 +100,8 @@ class TextOptions(SourceOptions):
 class Predict(TextOptions):
     """Predict, without training, how a language model with small initial weights arranges its tokens.
 
-    FILE is text (.txt, .md), JSON (.jsonl, .ndjson, .json), CSV, Parquet, or tokens (.npy, .bin). No pair of
-    tokens is counted across two documents; standard errors treat these as independent and need 40 or more.
+    FILE is text (.txt, .md), JSON (.jsonl, .ndjson, .json), CSV or TSV, Parquet, or tokens (.npy, .bin). No
+    pair of tokens is counted across documents; standard errors treat these as independent and need 40.
 
     example: anchorflow corpus predict stories.txt --nearest dog --out runs/stories
     """
@@ -121,7 +121,7 @@ class Predict(TextOptions):
     candidates: int = 500
     """Search for neighbours among this many of the most frequent words."""
     words_only: bool = False
-    """Leave out punctuation: compare and list tokens with a letter or a digit alone."""
+    """Leave out punctuation: compare and list only tokens with a letter or a digit."""
     out: Path | None = None
     """Write corpus-prediction.html, corpus-prediction.json and the figures here."""
 
@@ -158,11 +158,11 @@ def predict(options: Predict) -> int:
 class Embedding(TextOptions):
     """Compare the embeddings of any model's checkpoints with the prediction from the counts of a text.
 
-    FILE is text (.txt, .md), JSON Lines or Parquet: the model's training data, or a sample of them. Row i
-    of the embedding must belong to token i of the tokenizer. The control is predicted from shuffled text.
-    With --checkpoints each matrix of a revision has a line, by step; revisions out of order are named.
+    FILE is as for corpus predict: the model's training data, or a sample of them. Row i of the embedding must
+    belong to token i of the tokenizer. The control is predicted from shuffled text. With --checkpoints each
+    matrix of a revision has a line, by step; revisions out of order are named.
 
-    example: anchorflow corpus embedding stories.txt --checkpoint model.safetensors --tokenizer tokenizer.json
+    example: anchorflow corpus embedding stories.txt --checkpoint model.safetensors
     """
 
     checkpoint: Path | None = None

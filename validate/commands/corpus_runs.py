@@ -35,11 +35,11 @@ CONTEXT = 96
 class Train(TrainingOptions, SourceOptions):
     """Train GPT-2 on one text or several, for every γ and seed, one run folder each.
 
-    Each FILE, text, JSON Lines or Parquet, is a corpus, named after it and evaluated separately; all have
+    Each FILE, a text as for corpus predict, is a corpus, named after it and evaluated separately; all have
     equally many sequences. The first is the one that compare expects to be learned first. Estimates,
     progress, Ctrl-C and --resume work as in anchorflow train.
 
-    example: anchorflow corpus train questions.txt stories.txt --documents line --out runs/mine
+    example: anchorflow corpus train a.txt b.txt --documents line --out runs/two
     """
 
     vocabulary: int | None = None
@@ -143,10 +143,9 @@ def compare(options: Compare) -> int:
 class Demo(TrainingOptions):
     """Train a small GPT-2 on a text and on generated questions in the form of PrOntoQA, and judge.
 
-    It trains three seeds each at γ = 0.8 and 0.3. FILE is any text, or JSON Lines or Parquet with the key
-    text; without one it is a toy text of arbitrary facts. Verdicts are about the losses of the two corpora
-    and about the cosines of their words, which the text predicts before training. The exit code is 1 if a
-    claim fails.
+    It trains three seeds each at γ = 0.8 and 0.3. FILE is a text as for corpus predict; without one it is a
+    toy text of arbitrary facts. Verdicts are about the losses of the two corpora and about the cosines of
+    their words, which the text predicts before training. The exit code is 1 if a claim fails.
 
     example: anchorflow corpus demo --out runs/corpus-demo
     """

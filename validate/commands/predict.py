@@ -46,7 +46,7 @@ class Options(CommandOptions):
     33 s of processor time for an Emb-MLP of the paper's size, the time of 3 to 41 runs for a small
     Transformer. For the paper's Transformer, half an hour or more, it is right in the first epochs only."""
     model: Literal["emb-mlp", "transformer"] = "emb-mlp"
-    """Model of the cosines, with the paper's widths."""
+    """Model whose cosines are predicted, at the paper's widths."""
     init_rate: float = 0.8
     """γ of the curves and the cosines."""
     optimizer: str = "adamw"
@@ -56,10 +56,10 @@ class Options(CommandOptions):
     epochs: int = 100
     """Length of the curves in epochs; the cosines are looked for in twice as many."""
     route: Literal["batches", "flow"] = "batches"
-    """Of an Emb-MLP: train a narrow network on batches, or follow the flow of the mean course: minutes, or
-    longer than a run. A Transformer is always followed."""
+    """For an Emb-MLP: train a narrow network on batches, or follow the flow of the mean course, which takes
+    minutes, or longer than a run. For a Transformer it is always followed."""
     max_gradients: int = 20_000
-    """Of the flow: limit on the gradients over the population, tens of milliseconds each."""
+    """Most gradients of the population that the flow may take, tens of milliseconds each."""
 
 
 def run(options: Options) -> int:
