@@ -15,7 +15,7 @@ from sim.runs.files import finite
 from sim.runs.table import axes_of, settings_of
 from theory import InputError
 from theory.edge.errors import unknown_name
-from validate.figures.panels.heat_map import HeatMap
+from validate.figures.heat_map import HeatMap
 from validate.judge.measures.learning import highest_accuracy, learned_bias, matched_test_accuracy
 from validate.judge.stats import ANY, SHARE, SIZE, estimate_text, over_seeds
 from validate.observe import Observations

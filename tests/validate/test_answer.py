@@ -10,7 +10,7 @@ import pytest
 
 from tests.validate.judge.synthetic import TASK, learning, of_embeddings, ramp, run
 from theory import Expression, Lookup, Mapping, Task, off_diagonal
-from validate.compare.answer import Answer, answers
+from validate.compare.answer import Answer, answers, held_out_sentences
 from validate.compare.ranking import Ranked
 from validate.figures import Points
 from validate.judge.measures.prediction import correlation, pair_kinds, worst_correlation
@@ -167,6 +167,23 @@ def test_a_held_out_set_with_a_name_is_not_what_is_learned_first():
     parts = dict.fromkeys(parts, [0.0] * 11) | {"far": ramp(2)}
     (first, *_) = only([run(0.8, 0, parts, task=task)]).behaviour
     assert first == "learned first at γ = 0.8: nothing (1 of 1 seeds)"
+
+
+def test_the_held_out_accuracy_counts_the_seeds_whose_training_accuracy_comes_so_far(small):
+    """Of two settings without a common seed that does there is no difference."""
+    early = learning(small=True)
+    some, other = (
+        made(0.8, FOLLOWS, seeds, early | {"rsn_train": [min(a, 0.6) for a in early["rsn_train"]]}).runs
+        for seeds in ((2,), (0, 1))
+    )
+    half, most = held_out_sentences(dataclasses.replace(small, runs=(*small.runs[:2], *some)), None)
+    assert "seeds)" not in half
+    assert most.endswith(" at γ = 0.8 (2 of 3 seeds)")
+    _, most = held_out_sentences(
+        dataclasses.replace(small, runs=(*small.runs[:2], *some)),
+        dataclasses.replace(small, runs=(*other, *small.runs[2:])),
+    )
+    assert most.endswith(" at γ = 0.8 (1 of 3 seeds)")
 
 
 def test_the_command_for_what_is_missing_stands_there(small, large):

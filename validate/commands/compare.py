@@ -109,7 +109,7 @@ def print_report(report: validate.Report, *, verbose: bool) -> None:
         rows = [[str(f.number), f.name, f.verdict, states_text(f), *f.primary.cells(primary)] for f in tested]
         header = ["", "claim", "verdict", "endpoints", *primary]
         print_table("the paper's claims by these runs alone: primary endpoints", header, rows)
-        tell(f"{len(report.findings) - len(rows)} of the paper's claims need other runs than these")
+        tell(f"{len(report.findings) - len(rows)} of the paper's claims are not tested by these runs")
     elif verbose:
         tell(why_none_is_tested(report.nearest))
     elif tested:

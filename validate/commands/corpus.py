@@ -72,6 +72,10 @@ class TextOptions(SourceOptions):
         arrays = [file.suffix.lower() in (".npy", ".bin") for file in self.files]
         if any(arrays) and not all(arrays):
             raise InputError("files", [str(f) for f in self.files], "texts and token arrays", "give one kind")
+        for name in ("field", "documents") if any(arrays) else ("dtype",):
+            if name in self.model_fields_set:
+                problem = f"says nothing of {'arrays of tokens' if any(arrays) else 'texts'}"
+                raise InputError(name, getattr(self, name), problem, "leave it out")
         if any(arrays):
             kept, context = how.get("vocabulary"), how.get("context")
             settings = {name: getattr(self, name) for name in ("dtype", "tokenizer", "separator")}

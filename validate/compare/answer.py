@@ -230,14 +230,15 @@ def held_out_sentences(small: Setting | None, large: Setting | None) -> list[str
             {run.config.seed: aligned(run, "accuracy", HELD_OUT, level) for run in s.runs} for s in settings
         ]
         estimates = [over_seeds([*values.values()], SHARE) for values in by_seed]
-        accuracies = [
-            f"{estimate.brief if estimate.n else 'not reached'} at γ = {s.init_rate:g}"
-            for s, estimate in zip(settings, estimates, strict=True)
-        ]
-        if len(settings) == 2 and all(estimate.n for estimate in estimates):
+        accuracies = []
+        for s, estimate in zip(settings, estimates, strict=True):
+            told = estimate.brief if estimate.n else "not reached"
+            some = f" ({estimate.n} of {s.seeds_text})" * (0 < estimate.n < len(s.runs))
+            accuracies.append(f"{told} at γ = {s.init_rate:g}{some}")
+        if len(settings) == 2:
             shared = sorted(by_seed[0].keys() & by_seed[1].keys())
             difference = over_seeds([by_seed[0][seed] - by_seed[1][seed] for seed in shared], COSINE)
-            accuracies.append(f"the difference is {difference.brief}")
+            accuracies += [f"the difference is {difference.brief}"] * bool(difference.n)
         sentences.append(
             f"held-out accuracy when training accuracy reaches {level:g}: {', '.join(accuracies)}"
         )

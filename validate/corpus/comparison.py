@@ -67,6 +67,7 @@ class LanguageComparison:
             second = over_seeds(gaps, ANY).mean < 0
             by = over_seeds([-gap if second else gap for gap in gaps], ANY)
             told = f"{two_corpora(s.runs[0])[second]} has the lower loss at the end, by {by.brief} nats"
+            told += f" ({by.n} of {s.seeds_text})" * (by.n < len(s.runs))
             if not by.n:
                 told = "no seed has both losses at the end, as one overflowed"
             lines.append(f"γ = {s.init_rate:g}: {told}")

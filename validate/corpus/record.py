@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,9 +119,9 @@ class Recorder:
                 require("pyarrow.parquet", "table")  # Better missed now than after the training.
             if resume and is_file(self._file):
                 self._earlier = read_rows(self._file)
-        self._board = None
+        begin_board = None
         if tensorboard is not None:
-            self._board = summary_writer()(str(as_path("tensorboard", tensorboard)))
+            begin_board = partial(summary_writer(), str(as_path("tensorboard", tensorboard)))
         roles = roles_of(model)
         check_numbers(roles)
         self._matrices = [r for r in roles if r.kind in ("matrix", "embedding") and math.prod(r.shape) != 1]
@@ -128,11 +129,13 @@ class Recorder:
         self._seed, self._begun = seed, time.perf_counter()
         self._step: int | None = None
         self._entry: dict[str, float] | None = None
-        self.sharded = any(hasattr(role.tensor, "full_tensor") for role in roles)
-        if self.sharded and torch.distributed.get_rank():
-            self._file = self._board = None
         self._predict(roles, data, embedding, top)
         self._start = {role.name: _gamma(role, tensor) for role, tensor in self._tensors()}
+        self.sharded = any(hasattr(role.tensor, "full_tensor") for role in roles)
+        if self.sharded and torch.distributed.get_rank():
+            self._file = begin_board = None
+        # Last, since it makes a folder: only where nothing is refused, and in one process.
+        self._board: Any = None if begin_board is None else begin_board()
 
     def __repr__(self) -> str:
         matrices = f"{len(self._matrices)} matrices of {type(self.model).__name__}"

@@ -19,7 +19,7 @@ from theory.edge.checked import Between, Size, checked
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_controls, token_sets
-from validate.figures.panels.curves import Curve, Curves
+from validate.figures.curves import Curve, Curves
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import PALETTE, Look
 from validate.terminal.output import Table

@@ -4,15 +4,15 @@ Importing this package selects no backend and opens no window; figures are drawn
 ``new_axes``.
 """
 
+from validate.figures.curves import Curve as Curve
+from validate.figures.curves import Curves as Curves
 from validate.figures.embedding import cosine_rows as cosine_rows
 from validate.figures.embedding import label_curves as label_curves
 from validate.figures.embedding import token_map as token_map
+from validate.figures.heat_map import HeatMap as HeatMap
+from validate.figures.heat_map import cosine_map as cosine_map
 from validate.figures.learning import accuracy_curves as accuracy_curves
-from validate.figures.panels.curves import Curve as Curve
-from validate.figures.panels.curves import Curves as Curves
-from validate.figures.panels.heat_map import HeatMap as HeatMap
-from validate.figures.panels.heat_map import cosine_map as cosine_map
-from validate.figures.panels.panel import Points as Points
+from validate.figures.panel import Points as Points
 from validate.figures.runs import about as about
 from validate.figures.sheet import PanelRow as PanelRow
 from validate.figures.sheet import Sheet as Sheet

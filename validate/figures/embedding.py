@@ -20,9 +20,9 @@ from theory.edge.arrays import FloatArray
 from theory.edge.display import spread
 from validate.compare.ranking import STEPS
 from validate.figures import beforehand
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import BasePanel, Group, Points, seeds_text
+from validate.figures.curves import Curve, Curves
+from validate.figures.heat_map import HeatMap, cosine_map
+from validate.figures.panel import BasePanel, Group, Points, seeds_text
 from validate.figures.runs import Moment
 from validate.figures.style import MEMORY, OTHERS, REASONING, ZERO, Look, palette, sequential
 from validate.judge.measures.agreement import agreement, spearman

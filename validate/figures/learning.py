@@ -10,8 +10,8 @@ from scipy.special import entr
 
 from sim.runs.table import shown_name
 from theory import InputError, LearningCurves, Task, label_distribution, token_ratio
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.panel import seeds_text
+from validate.figures.curves import Curve, Curves
+from validate.figures.panel import seeds_text
 from validate.figures.style import PARTS, Look
 from validate.judge.stats import SHARE, SIZE
 from validate.observe.groups import Setting

@@ -9,10 +9,10 @@ import numpy as np
 from sim.runs.outputs import OutputFolder
 from theory import InputError, LearningCurves, Task, cosine_matrix, gaussian_embedding
 from theory.edge.reading import PathLike, as_path
+from validate.figures.curves import Curve, Curves
 from validate.figures.embedding import BAR, eq14_panels, excess_curves, rows_of
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.heat_map import cosine_map
-from validate.figures.panels.panel import BasePanel
+from validate.figures.heat_map import cosine_map
+from validate.figures.panel import BasePanel
 from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.figures.style import MARKERS, PALETTE, Look
 from validate.predict.predictors import (

@@ -17,8 +17,8 @@ from matplotlib.ticker import MaxNLocator
 
 from sim.runs.outputs import OutputFolder, file_name
 from theory.edge.reading import PathLike, as_path
-from validate.figures.panels.heat_map import HeatMap
-from validate.figures.panels.panel import BasePanel, marks_text
+from validate.figures.heat_map import HeatMap
+from validate.figures.panel import BasePanel, marks_text
 from validate.figures.style import PAGE_WIDTH, AnyTextFigure, rendered, styled
 
 _PIXELS_PER_INCH = 165.0

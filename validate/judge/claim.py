@@ -269,12 +269,8 @@ class Claim(Shown):
     opposing: bool = False
     appendix: bool = False
 
-    @property
-    def title(self) -> str:
-        """Its number, where it has one, and its name."""
-        return f"{self.number}. {self.name}" if self.number else self.name
-
     def _shown(self) -> tuple[str, tuple[str, ...], list[list[str]]]:
         judged = [("endpoint", e) for e in self.endpoints] + [("shown", e) for e in self.shown]
         rows = [[role, e.what, str(e.holds or ""), e.reason or self.reason] for role, e in judged]
-        return f"{self.title}: {self.statement}", ("role", "measure", "threshold", "reason"), rows
+        title = f"{self.number}. {self.name}" if self.number else self.name
+        return f"{title}: {self.statement}", ("role", "measure", "threshold", "reason"), rows

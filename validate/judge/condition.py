@@ -98,11 +98,6 @@ class Condition:
     setup: Setup
 
     @property
-    def setting(self) -> str:
-        """The label of the setting."""
-        return self.setup.label
-
-    @property
     def reason(self) -> str:
         """Why its threshold is where it is."""
         return self.endpoint.reason or self.claim.reason

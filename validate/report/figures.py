@@ -12,11 +12,11 @@ from validate.compare.flow import STARTS, Level
 from validate.compare.ranking import STEPS, RungDistance, agreements
 from validate.compare.rows import Row
 from validate.figures import beforehand
+from validate.figures.curves import Curve, Curves
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
+from validate.figures.heat_map import HeatMap, cosine_map
 from validate.figures.learning import accuracy_curves, predicted_curves
-from validate.figures.panels.curves import Curve, Curves
-from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import FEW, BasePanel, Group, Points
+from validate.figures.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
 from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet, in_rows

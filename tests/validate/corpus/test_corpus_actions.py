@@ -103,6 +103,9 @@ def test_the_headline_names_the_corpus_with_the_lower_loss(first):
         metrics["loss"] = dict(zip((first, *({*NAMES} - {first})), metrics["loss"].values(), strict=True))
     (line,) = LanguageComparison.of(group_runs(runs)).headline()
     assert line.startswith(f"γ = 0.8: {first} has the lower loss at the end, by 0.85 [")
+    runs[0].metrics[-1]["loss"][first] = None
+    (line,) = LanguageComparison.of(group_runs(runs)).headline()
+    assert line.endswith(" nats (1 of 2 seeds)")
 
 
 @pytest.mark.usefixtures("blank_pictures")

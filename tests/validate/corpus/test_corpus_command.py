@@ -61,6 +61,8 @@ def test_tokens_of_an_array_and_markers_reach_the_command(here, cli):
     with pytest.warns(UserWarning, match="60% of all tokens are parts of markers"):
         cli("corpus", "predict", "marked.txt")
     assert "give one kind" in cli("corpus", "predict", "marked.txt", "tokens.npy", code=2).err
+    for words in (["tokens.npy", "--documents", "line"], ["marked.txt", "--dtype", "uint16"]):
+        assert "says nothing of " in cli("corpus", "predict", *words, code=2).err
 
 
 def test_questions_need_no_field(here, cli):

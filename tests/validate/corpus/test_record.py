@@ -388,6 +388,20 @@ def test_a_refusal_names_the_argument(settings, refusal, here, monkeypatch):
         Recorder(language(), **{"data": CORPUS} | settings)
 
 
+def test_tensorboard_is_begun_by_the_first_process_and_where_nothing_is_refused(monkeypatch):
+    """A recorder that was refused left a folder with an empty log, so did each of several processes."""
+    begun: list[str] = []
+    library = SimpleNamespace(SummaryWriter=begun.append)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", library)
+    monkeypatch.setattr(nn.Parameter, "full_tensor", lambda self: self.detach(), raising=False)
+    with pytest.raises(InputError, match="embedding = 'none'"):
+        Recorder(language(), CORPUS, embedding="none", tensorboard="board")
+    for rank, folders in ((1, []), (0, ["board"])):
+        monkeypatch.setattr(torch.distributed, "get_rank", lambda rank=rank: rank)
+        Recorder(language(), CORPUS, tensorboard="board")
+        assert begun == folders
+
+
 def test_lightning_and_tensorboard_are_told_the_same(monkeypatch, tmp_path):
     """Stand-ins with the names of both libraries: what is called, and with what."""
     model, written = language(), []

@@ -16,7 +16,7 @@ from validate.compare.rows import Row
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import looks, ring, rows_of
 from validate.figures.learning import unlearned_levels
-from validate.figures.panels.panel import marks_text, seeds_text
+from validate.figures.panel import marks_text, seeds_text
 from validate.figures.paper.spectra import _ranks
 from validate.figures.runs import Moment
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
@@ -130,6 +130,9 @@ def test_where_few_of_many_seeds_are_known_each_is_shown_and_no_interval(bars):
     drawn = [line.get_ydata() for line in panel.ax_.lines]
     assert all(any(np.array_equal(seed, own, equal_nan=True) for own in drawn) for seed in seeds)
     assert all(word in marks_text([panel]) for word in ("interval", "one seed each"))
+    panel.inset = True
+    (inset,) = panel.plot().ax_.child_axes
+    np.testing.assert_allclose(inset.lines[0].get_ydata(), np.nanmean(seeds, axis=0))
 
 
 def test_no_interval_is_explained_where_none_is_known():

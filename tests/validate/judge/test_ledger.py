@@ -31,11 +31,11 @@ def test_a_claim_says_what_is_judged_and_why(claim):
     assert claim.statement.endswith(".")
     assert claim.endpoints
     conditions = conditions_of(claim)
-    assert {c.setting for c in conditions} == {c.setting for c in conditions if c.threshold}
+    assert {c.setup.label for c in conditions} == {c.setup.label for c in conditions if c.threshold}
     # Variances are pooled by the one, and rows are read by the other.
     for told in (
-        [(c.setting, c.kind) for c in conditions],
-        [(c.setting, c.endpoint.what, c.contrast, *c.needs) for c in conditions],
+        [(c.setup.label, c.kind) for c in conditions],
+        [(c.setup.label, c.endpoint.what, c.contrast, *c.needs) for c in conditions],
     ):
         assert len(told) == len(set(told))
     for condition in conditions:
@@ -80,7 +80,7 @@ def test_a_step_of_an_accuracy_is_that_of_the_runs():
 def test_a_step_of_a_rank_correlation_with_the_rates_is_that_of_their_number():
     named = ("rank correlation of γ", "Spearman of γ")
     conditions = [c for claim in CLAIMS for c in conditions_of(claim) if c.endpoint.what.startswith(named)]
-    assert {c.setting for c in conditions} == {"quarter", "pre", "GPT-2", "3e-4"}
+    assert {c.setup.label for c in conditions} == {"quarter", "pre", "GPT-2", "3e-4"}
     for condition in conditions:
         (needs,) = condition.needs
         n = len({member.config.init_rate for member in members_of(load_study(needs.study))})

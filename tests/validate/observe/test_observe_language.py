@@ -14,8 +14,8 @@ from sim.data.language import END
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic import NAMES, WORDS, make_language_observations
 from theory import corpus_counts, cosine_matrix, off_diagonal
-from validate.figures.panels.heat_map import HeatMap
-from validate.figures.panels.panel import seeds_text
+from validate.figures.heat_map import HeatMap
+from validate.figures.panel import seeds_text
 from validate.figures.paper import draw_figure
 from validate.judge.measures import language
 from validate.observe import observe

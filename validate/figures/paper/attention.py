@@ -9,8 +9,8 @@ import numpy as np
 from theory import predict_value_growth
 from theory.edge.display import spread
 from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, runs
-from validate.figures.panels.curves import numbers_at
-from validate.figures.panels.panel import FEW, BasePanel, seeds_text
+from validate.figures.curves import numbers_at
+from validate.figures.panel import FEW, BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
 from validate.figures.runs import Moment, moments, moments_text

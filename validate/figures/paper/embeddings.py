@@ -9,7 +9,7 @@ import numpy as np
 from theory import PrincipalComponents, eq14_embedding, off_diagonal, principal_components
 from validate.figures import Curves, PanelRow, Sheet, beforehand, cosine_map, embedding, label_curves, runs
 from validate.figures.embedding import BAR, eq14_panels, observed_maps, predicted_maps, token_map
-from validate.figures.panels.panel import Points, seeds_text
+from validate.figures.panel import Points, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
 from validate.figures.runs import Moment, at_each_epoch, moments, moments_text
 from validate.figures.sheet import in_rows, letter

@@ -10,11 +10,11 @@ import numpy as np
 from theory import off_diagonal
 from theory.edge.arrays import FloatArray
 from validate.figures import runs
+from validate.figures.curves import Curve, Curves, numbers_at
 from validate.figures.embedding import BAR
+from validate.figures.heat_map import HeatMap, cosine_map
 from validate.figures.learning import accuracy_curves
-from validate.figures.panels.curves import Curve, Curves, numbers_at
-from validate.figures.panels.heat_map import HeatMap, cosine_map
-from validate.figures.panels.panel import seeds_text
+from validate.figures.panel import seeds_text
 from validate.figures.paper.registry import LIKELIEST_GPT2, paper_figure
 from validate.figures.sheet import PanelRow, Sheet
 from validate.figures.style import MARKERS, PALETTE, ZERO, Look

@@ -13,9 +13,9 @@ from theory import InputError
 from theory.edge.display import spread
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
 from validate.figures.beforehand import is_usual
+from validate.figures.curves import numbers_at
 from validate.figures.learning import level_text, predicted_curves, unlearned_levels
-from validate.figures.panels.curves import numbers_at
-from validate.figures.panels.panel import BasePanel, NoRuns
+from validate.figures.panel import BasePanel, NoRuns
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, Source, likeliest, paper_figure
 from validate.figures.sheet import letter
 from validate.figures.style import MARKERS, PARTS, sequential

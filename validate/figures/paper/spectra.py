@@ -9,7 +9,7 @@ import numpy as np
 
 from theory import InputError
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, group_runs
-from validate.figures.panels.panel import seeds_text
+from validate.figures.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
 from validate.figures.runs import (
     Moment,

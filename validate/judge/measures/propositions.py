@@ -86,11 +86,7 @@ def trained() -> dict[str, Any]:
     return record
 
 
-def smallest_cosine(
-    draw: int,
-    kind: str,
-    terms: str = "cosines",
-) -> float:
+def smallest_cosine(draw: int, kind: str, terms: str = "cosines") -> float:
     """Return the smallest cosine over layers of a trained matrix and its leading term, for one draw of texts.
 
     ``terms`` are those of the texts themselves, or of the same texts shuffled.

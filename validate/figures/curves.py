@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from theory.edge.arrays import FloatArray
-from validate.figures.panels.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, seeds_text
+from validate.figures.panel import EACH_SEED, FEW, OVER_SEEDS, OVER_SEQUENCES, BasePanel, seeds_text
 from validate.figures.style import LEVEL, Look
 from validate.judge.stats import ANY, band
 
@@ -44,8 +44,8 @@ class Curve:
 
     @property
     def mean(self) -> FloatArray:
-        """The mean over seeds, shape (n,)."""
-        return np.asarray(np.mean(self.seeds, axis=0))
+        """The mean over the seeds that have a value, shape (n,)."""
+        return np.asarray(band(self.seeds)[0])
 
 
 @dataclass

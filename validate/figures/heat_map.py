@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from theory import off_diagonal
 from theory.edge.arrays import FloatArray
-from validate.figures.panels.panel import BasePanel, seeds_text
+from validate.figures.panel import BasePanel, seeds_text
 from validate.figures.style import DIVERGING, SEQUENTIAL
 from validate.judge.stats import COSINE
 

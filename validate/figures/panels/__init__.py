@@ -1,1 +1,0 @@
-"""Panels: objects that hold arrays and draw themselves on given axes; each kind of panel is one module."""
