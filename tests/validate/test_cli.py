@@ -100,12 +100,6 @@ def test_a_command_that_is_stopped_says_how_it_continues(line, hint, cli, monkey
     assert bool(hint) == (said != "anchorflow: stopped\n")
 
 
-def test_a_limit_is_raised_by_an_option_that_the_command_has(cli, monkeypatch):
-    error = GradientLimitError("flow", "no end.", 1.0, "Ask for less, or allow more by max_gradients")
-    monkeypatch.setattr("validate.commands.predict.run", Mock(side_effect=error))
-    assert cli("predict", "paper", code=2).err.endswith("--max-gradients.\n")
-
-
 @pytest.mark.parametrize(
     ("error", "ending"),
     [
@@ -114,9 +108,14 @@ def test_a_limit_is_raised_by_an_option_that_the_command_has(cli, monkeypatch):
             OSError(errno.EMFILE, "Too many open files"),
             "Too many open files; raise the limit (ulimit -a), or use fewer --workers",
         ),
+        (
+            GradientLimitError("it", "no.", 1.0, "Ask for less, or allow more by max_gradients"),
+            "it stopped at t = 1: no. Take --route batches, ask for fewer epochs, or allow more: "
+            "--max-gradients.",
+        ),
     ],
 )
-def test_an_error_of_the_system_names_the_file_or_the_limit(error, ending, cli, monkeypatch):
+def test_an_error_names_the_file_the_limit_or_the_option_that_raises_it(error, ending, cli, monkeypatch):
     monkeypatch.setattr("validate.commands.predict.run", Mock(side_effect=error))
     assert cli("predict", "paper", code=2).err == f"anchorflow: {ending}\n"
 

@@ -22,9 +22,6 @@ from validate.compare.rows import all_predictions
 from validate.figures.beforehand import FILES
 from validate.figures.embedding import colours_of, looks, predictions
 from validate.figures.style import PALETTE
-from validate.judge.measures.prediction import near_error
-from validate.observe import kept
-from validate.observe.times import early_epoch
 from validate.predict.ceiling import held_out_in_part, order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import (
     FITTED_WIDTH,
@@ -34,7 +31,6 @@ from validate.predict.predictors import (
     Predictor,
     are_summed,
     equations,
-    from_eq14,
     marginal_cosines,
     register_predictor,
     uniform_cosines,
@@ -286,14 +282,3 @@ def test_one_of_ones_own_is_compared_drawn_and_named_in_reports(settings):
                 register_predictor(wrong)
     finally:
         PREDICTORS.remove(own)
-
-
-def test_the_error_of_eq_14_is_over_pairs_in_the_nearer_half():
-    run = kept("emb-mlp")[-1]
-    tokens, epoch = run.task.reasoning_anchors, early_epoch(run)
-    predicted, observed = from_eq14(run, tokens, epoch), run.cosines(tokens, epoch)
-    n, most = len(tokens), abs(tokens[-1] - tokens[0])
-    near = [(i, j) for i in range(n) for j in range(i) if 2 * abs(tokens[i] - tokens[j]) <= most]
-    assert len(near) == 30
-    mean = sum((predicted[pair] - observed[pair]) ** 2 for pair in near) / len(near)
-    assert near_error(run) == pytest.approx(mean**0.5, rel=1e-12)

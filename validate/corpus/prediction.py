@@ -115,6 +115,8 @@ class CorpusPrediction(Shown):
         tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top, words_only=words_only)
         wanted = [corpus.token(word) for word in nearest]
         V, others = corpus.vocab_size, corpus.most_frequent(candidates, words_only=words_only)
+        if not others:
+            raise InputError("words_only", True, "no token has a letter or a digit", "leave it out")
         geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
         passes = _Tracked(corpus, "comparing words in documents")
         neighbours = []

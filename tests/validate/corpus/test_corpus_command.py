@@ -48,6 +48,9 @@ def test_punctuation_is_left_out_of_words_and_neighbours(here, cli):
     assert set(found["neighbours"]["dog"]["words"]) == {"the", "cat", "ran", "\u00e9t\u00e9", "3rd"}
     modes = cli(*command[:-1], "--words-only").out.split("most along it")[1]
     assert not {",", "."} & set(modes.split())
+    Path("marks.txt").write_text("\n\n".join([", . ;"] * 50))
+    said = cli("corpus", "predict", "marks.txt", "--words-only", code=2).err
+    assert "words_only = True: no token has a letter or a digit" in said
 
 
 def test_tokens_of_an_array_and_markers_reach_the_command(here, cli):

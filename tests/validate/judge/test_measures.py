@@ -98,6 +98,10 @@ def predicted(tokens):
     return off_diagonal(cosine_matrix(rows))
 
 
+def of_eq14(tokens):
+    return off_diagonal(cosine_matrix(eq14_embedding(TASK, tokens)))
+
+
 def unexplained(guess, observed):
     """Return 1 − r² of the best line, 1 for a guess that falls where the observation rises."""
     r = pearsonr(guess, observed).statistic
@@ -152,9 +156,13 @@ EXPECTED: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {
         {"predict": from_eq14, "over": from_uniform, "tokens": SUMS},
         lambda: (
             1
-            - unexplained(off_diagonal(cosine_matrix(eq14_embedding(TASK, SUMS))), cosines(SUMS))
+            - unexplained(of_eq14(SUMS), cosines(SUMS))
             / unexplained(predicted(SUMS), cosines(SUMS))
         ),
+    ),
+    "near_error": (
+        {},
+        lambda: math.sqrt(np.mean((of_eq14(SUMS) - cosines(SUMS))[2 * apart(SUMS) <= 9] ** 2)),
     ),
     "plane_order": (
         {"group": "keys", "when": last_epoch},
