@@ -20,7 +20,7 @@ from validate.observe import Observations, kept
 EARLY, LAST = 10, 200
 
 
-def runs_at(init_rate: float) -> list[Observations]:
+def first_six(init_rate: float) -> list[Observations]:
     """Return seeds 0 to 5 of the printed setting, up to epoch 200."""
     runs = [run for name in ("printed", "printed-seeds") for run in kept(name)]
     return [run.until(LAST) for run in runs if run.config.init_rate == init_rate]
@@ -54,59 +54,55 @@ def value_direction(run: Observations, epoch: int) -> tuple[float, float]:
     return float(anchors[reasoning].mean()), float(abs(numbers))
 
 
-def row(run: Observations) -> list[str]:
+COLUMNS = {f"on the key, epoch {EARLY}": ".2f", "on the anchors, end": ".2f", "rank of W_Q 1": ".0f"}
+COLUMNS |= {"half at epoch": ".0f", "held-out then": ".3f", "averages then": ".2f"}
+COLUMNS |= {"W_V: anchors": ".2f", "W_V: numbers": ".2f", "table, end": ".2f"}
+
+
+def row(group: str, run: Observations) -> list[str]:
     """Return a seed's row of the table."""
-    last = run.metrics[-1]["accuracy"]
     half, averages = half_learned(run)
-    reads_anchors, reads_numbers = value_direction(run, LAST)
-    shown = [
-        f"{on_key(run, EARLY):.2f}",
-        f"{on_anchors(run, LAST):.2f}",
-        f"{run.at('effective_rank/0.W_Q', EARLY):.0f}",
-        f"{half:.0f}",
-        f"{matched_test_accuracy(run):.3f}",
-        f"{averages:.2f}",
-        f"{reads_anchors:.2f}",
-        f"{reads_numbers:.2f}",
-    ]
-    return [f"{run.config.init_rate:g}", str(run.config.seed), *shown, f"{last['mem']:.2f}"]
+    last, rank = run.epochs[-1], run.at("effective_rank/0.W_Q", EARLY)
+    numbers = [on_key(run, EARLY), on_anchors(run, last), float(rank), half, matched_test_accuracy(run)]
+    numbers += [averages, *value_direction(run, last), run.metrics[-1]["accuracy"]["mem"]]
+    return [group, str(run.config.seed), *map(format, numbers, COLUMNS.values())]
 
 
-HEADER = (
-    *("γ", "seed", f"on the key, epoch {EARLY}", f"on the anchors, {LAST}", "rank of W_Q 1", "half at epoch"),
-    *("held-out then", "averages then", "W_V: anchors", "W_V: numbers", f"table, {LAST}"),
-)
-LATER: dict[float, tuple[Callable[[Observations], bool], str, str]] = {
-    0.3: (lambda run: run.metrics[-1]["accuracy"]["mem"] < 0.1, "table not begun at 200", "table begun"),
-    0.8: (
-        lambda run: matched_test_accuracy(run) < 0.3,
-        "under 0.3 of the held-out sums\nwhen half of the sums are right",
-        "over 0.3",
-    ),
+Later = tuple[Callable[[Observations], bool], str, str]
+TABLE: Later = (lambda run: run.metrics[-1]["accuracy"]["mem"] < 0.1, "table not begun at 200", "table begun")
+FEW = "under 0.3 of the held-out\nsums at equal fit"
+HELD_OUT: Later = (lambda run: matched_test_accuracy(run) < 0.3, FEW, "over 0.3")
+GROUPS: dict[str, tuple[list[Observations], Later]] = {
+    "γ = 0.3": (first_six(0.3), TABLE),
+    "γ = 0.8": (first_six(0.8), HELD_OUT),
+    "γ = 0.8, fresh": (list(kept("printed-fresh")), HELD_OUT),
 }
-"""At each γ what a seed does later, and the names of those that do and do not."""
+"""Runs, and what a seed does later, with the names of those that do and do not."""
 
 
 @styled
 def draw() -> Figure:
     """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
     figure = Figure(figsize=(6.75, 2.6), layout="constrained")
-    for axes, (rate, (does, yes, no)) in zip(figure.subplots(1, 2, sharey=True), LATER.items(), strict=True):
-        for run in runs_at(rate):
+    panels = figure.subplots(1, len(GROUPS), sharey=True)
+    for axes, (title, (runs, (does, yes, no))) in zip(panels, GROUPS.items(), strict=True):
+        for run in runs:
             found = does(run)
             values = [on_key(run, epoch) for epoch in run.epochs]
             axes.plot(run.epochs, values, color=PALETTE[found], linestyle="-" if found else "--")
         for does_it, name in ((True, yes), (False, no)):
             axes.plot([], [], color=PALETTE[does_it], linestyle="-" if does_it else "--", label=name)
         axes.axvline(EARLY, color="0.8", linewidth=0.8)
-        axes.set(title=f"γ = {rate:g}", xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
+        axes.set(title=title, xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
         axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
-        axes.legend(fontsize="small", loc="upper left")
+        if title != "γ = 0.8":  # Its lines mean what those of the fresh seeds do, and fill the panel.
+            axes.legend(fontsize="small", loc="upper left")
     figure.axes[0].set_ylabel("attention on the key")
     return figure
 
 
 if __name__ == "__main__":
-    print(text_table(HEADER, (row(run) for rate in LATER for run in runs_at(rate))))
+    rows = (row(name, run) for name, (runs, _) in GROUPS.items() for run in runs)
+    print(text_table(("runs", "seed", *COLUMNS), rows))
     if len(sys.argv) > 1:
         draw().savefig(sys.argv[1], dpi=200)
