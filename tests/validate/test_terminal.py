@@ -145,6 +145,13 @@ def test_a_row_of_the_answer_goes_on_below_its_own_text(monkeypatch):
     assert second.startswith("     geometry")
 
 
+def test_a_list_of_cells_leaves_out_the_empty_ones(monkeypatch):
+    stream = _stream(monkeypatch, 40)
+    print_table("title", ["first", "second"], [["a" * 30, ""], ["b" * 30, "c" * 30]])
+    names = [line.split(":")[0].strip() for line in _plain(stream.getvalue())[1:4]]
+    assert names == ["first", "first", "second"]
+
+
 def test_spare_columns_go_with_their_explanation_and_may_have_names_in_brackets(monkeypatch):
     wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
     assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)

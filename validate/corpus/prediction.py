@@ -45,7 +45,7 @@ TOO_RARE = " *"
 _NOTES = (
     "departs: time to move by its initial norm; the first one's is 1 (gradient flow, small weights)",
     "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
-    f" {UNDEFINED}, if by that its difference from one of them may be none (two standard errors)",
+    f" {UNDEFINED} where the difference from one of them is within two standard errors of none",
     "most like: the word of the table with the largest predicted cosine, ± its standard error",
 )
 _OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")

@@ -144,8 +144,8 @@ class Condition:
 
     @property
     def runs(self) -> str:
-        """The runs in words."""
-        return "; ".join(map(str, self.needs)) or "computed"
+        """The runs in words, of a contrast those of both sides."""
+        return " minus ".join(map(str, self.needs)) or "computed"
 
     @property
     def contrast(self) -> str:
@@ -270,11 +270,11 @@ def measure(condition: Condition, find: Find, absent: Absent) -> Measured:
     if len(sides) > 1:
         by_seed = {n: minus(value, sides[1][n]) for n, value in sides[0].items() if n in sides[1]}
     if not by_seed:
-        return Measured(condition, missing=f"no seed has all runs of {condition.runs}")
+        return Measured(condition, missing=f"no seed has all of these runs: {condition.runs}")
     sources: dict[str, str] = {}
     for run in (run for sample in samples for runs in sample.values() for run in runs):
         for name, source in run.provenance.get("sources", {}).items():
             sources[name] = source if sources.get(name, source) == source else "user"
     values = tuple(tuple(of_side[seed] for seed in by_seed) for of_side in sides)
-    told = "; ".join(filter(None, map(absent, condition.needs)))
+    told = "; ".join(dict.fromkeys(filter(None, map(absent, condition.needs))))
     return Measured(condition, tuple(by_seed.values()), values, absent=told, sources=sources)

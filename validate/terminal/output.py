@@ -69,9 +69,9 @@ def print_table(
     if widths is None:
         left_out = []
         for row in zip(*columns.values(), strict=True):
-            for i, (name, cell) in enumerate(zip(columns, row, strict=True)):
-                text = f"{name}: {cell}" if name else cell
-                lines = broken(text, console.width, "  " * (i > 0), "    ")
+            said = [(name, cell) for name, cell in zip(columns, row, strict=True) if cell]
+            for i, (name, cell) in enumerate(said):
+                lines = broken(f"{name}: {cell}" if name else cell, console.width, "  " * (i > 0), "    ")
                 console.print(Text(lines, style=_style(name, cell)), soft_wrap=True)
     else:
         table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")

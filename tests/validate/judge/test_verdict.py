@@ -233,6 +233,9 @@ def test_the_json_of_a_condition_has_each_number_under_its_name():
         ("left minus right", [7.25, 6.5, 8.0], f"{first.study}, γ = 0.8"),
         ("right", [2.0, 0.25, 1.0], f"{second.study} (v), γ = 0.3"),
     ]
+    assert found["runs"] == f"{first.study}, γ = 0.8 minus {second.study} (v), γ = 0.3"
+    alike = judge_claim(claim, find, lambda needs: "one seed missing").conditions
+    assert [outcome.absent for outcome in alike] == ["one seed missing"]
     words = {key: found[key] for key in ("relation", "threshold", "margin", "reason", "setting", "role")}
     assert words == {
         "relation": ">=", "threshold": 3.5, "margin": 0.75, "reason": "because", "setting": "post",
