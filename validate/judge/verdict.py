@@ -212,7 +212,7 @@ def finding_of(claim: Claim, measured: Sequence[Measured]) -> Finding:
 
 def corrected(o: Outcome, m: Measured, prior: Prior, adjusted_p: float, *, needed: bool) -> Outcome:
     """Return an outcome with the p-value adjusted for the other endpoints, and the state that it leaves."""
-    changed: dict[str, Any] = {"adjusted_p": adjusted_p}
+    changed: dict[str, Any] = {"adjusted_p": None if o.p_value is None else adjusted_p}
     # A single computed number has p = 0 and is sure without a look.
     sure = adjusted_p == 0 or (o.level is not None and adjusted_p < o.level)
     if needed and o.state in ("holds", "fails") and not sure:

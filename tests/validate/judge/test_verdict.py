@@ -101,6 +101,7 @@ def test_states(values, holds, state, reading):
     finding = judged(asked) if holds else judged(beside, shown=[asked])
     outcome = finding.conditions[-1]
     assert (outcome.state, outcome.reading) == (state, reading)
+    assert (outcome.adjusted_p is None) == (outcome.p_value is None)  # What is not tested has none.
 
 
 def test_a_mean_of_bounds_has_both_ends_intervals_the_weaker_p_value_and_the_nearer_mean():
