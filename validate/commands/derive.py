@@ -35,6 +35,7 @@ def run(options: Options) -> int:
     name = " ".join(options.name)
     if name and options.all:
         raise InputError("name, all", name, "a name together with --all", "give one of the two")
+    options.refuse_without("out", "overwrite")
     from sim.runs.outputs import OutputFile
     from theory.derive import derivations, derivations_page, find_derivation, titles
     from validate.terminal.progress import track

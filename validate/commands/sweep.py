@@ -142,6 +142,7 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
 
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
+    options.refuse_without("out", "overwrite")
     from sim.runs.run import Run, find_runs, is_complete
     from validate.pivot import pivot_of
 

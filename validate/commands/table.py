@@ -53,6 +53,8 @@ def run(options: Options) -> int:
     is_printed = options.as_json or options.csv == "-"
     if options.long and not (files or is_printed):
         raise InputError("long", True, "is for the whole table", "add --csv, --parquet or --json")
+    if options.overwrite and not files:
+        raise InputError("overwrite", True, "is for a file", "add --csv or --parquet with its name")
     for argument, file in files.items():
         usual = {"csv": ("", ".csv", ".txt"), "parquet": (".parquet",)}[argument]
         if file.suffix.lower() not in usual:
