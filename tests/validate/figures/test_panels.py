@@ -230,6 +230,9 @@ def test_the_map_of_tokens_groups_them_by_kind_and_has_two_dimensions(small, mon
         ("reasoning anchors", task.reasoning_anchors),
     ):
         np.testing.assert_allclose(panel.groups[name].xy, coordinates[[places[s] for s in tokens]])
+    given = type(small).array
+    monkeypatch.setattr(type(small), "array", lambda setting, *which: 1e-14 * given(setting, *which))
+    assert figures.token_map(Moment(small, 9), "map").title == panel.title  # At any initial scale.
     monkeypatch.setattr(type(small), "array", lambda *_: np.zeros((3, 9, 1)))
     with pytest.raises(InputError, match=r"^runs = .*one principal component"):
         figures.token_map(Moment(small, 9), "map")
