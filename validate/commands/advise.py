@@ -44,6 +44,8 @@ def run(options: Options) -> int:
         remedy = "give one of them, as in: anchorflow advise config.json --rate 0.8"
         raise InputError("command", "anchorflow advise", "needs CONFIG, --module or --all", remedy)
     options.refuse_without("all", "csv")
+    if options.csv and options.as_json:
+        raise InputError("csv", True, "prints on standard output, as --json does", "give one of the two")
     if options.all and "rate" in options.model_fields_set:
         problem = "is for the advice on one model"
         raise InputError("rate", options.rate, problem, "leave it out, or name a model in place of --all")

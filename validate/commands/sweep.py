@@ -143,9 +143,14 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
     if ALIASES.get(options.x, options.x) == ALIASES.get(options.y, options.y):
         raise InputError("y", options.y, "is also x", "choose another axis (--x, --y)")
     options.refuse_without("out", "overwrite")
+    from sim.runs.outputs import OutputFile
     from sim.runs.run import Run, find_runs, is_complete
     from validate.pivot import pivot_of
 
+    if options.out is not None and write is None:
+        output = OutputFile(options.out, overwrite=options.overwrite)
+        output.check()
+        write = output.write
     paths = find_runs(options.runs)
     # A path that is not a folder is refused: a mistyped name is not an unfinished run.
     complete = [Run.open(path) for path in paths if is_complete(path) or not is_folder(path)]
@@ -158,15 +163,13 @@ def show(options: Show, write: Callable[[bytes], object] | None = None) -> int:
     runs = [(run.config, run.metrics) for run in complete]
     measure = _measure(options, list(complete[0].metrics[-1]["accuracy"]))
     shown = pivot_of(runs, measure, options.x, options.y)
-    if options.out is not None:
-        from sim.runs.outputs import OutputFile
+    if options.out is not None and write is not None:
         from validate.figures.style import new_axes, rendered
 
         figure, ax = new_axes()
         panel = shown.panel.plot(ax)
         figure.colorbar(panel.image_, ax=ax).ax.tick_params(labelsize="x-small")
-        content = rendered(figure, options.out.suffix.removeprefix("."))
-        (write or OutputFile(options.out, overwrite=options.overwrite).write)(content)
+        write(rendered(figure, options.out.suffix.removeprefix(".")))
     if options.as_json:
         print_json(shown.as_dict() | {"figure": None if options.out is None else str(options.out)})
         return 0

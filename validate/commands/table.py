@@ -60,7 +60,8 @@ def run(options: Options) -> int:
         if file.suffix.lower() not in usual:
             raise InputError(argument, str(file), "the name of another format", f"end it in .{argument}")
         OutputFile(file, argument, options.overwrite).check()
-    runs = find_observations(options.runs)
+    named_runs = {run.source: run for run in find_observations(options.runs)}
+    runs = [*named_runs.values()]  # Each once, also where a folder and a run in it are named.
     if options.long:
         records = long_records([(run.source, run.config, run.metrics) for run in runs])
     else:

@@ -22,7 +22,7 @@ from theory import (
     off_diagonal,
     top_singular,
 )
-from theory.corpus.geometry import CorpusPredictor
+from theory.corpus.geometry import FEWEST_DOCUMENTS, CorpusPredictor
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.display import Shown
@@ -46,7 +46,8 @@ _NOTES = (
     "departs: time to move by its initial norm; the first one's is 1 (gradient flow, small weights)",
     "distinct: when it differs from all others of the table by what the corpus says, not by the draw;"
     f" {UNDEFINED} where the difference from one of them is within two standard errors of none",
-    "most like: the word of the table with the largest predicted cosine, ± its standard error",
+    "most like: the word of the table with the largest predicted cosine, ± its standard error; ± ? where"
+    " leaving out a twentieth of the text can leave nothing above the noise",
 )
 _OF_WORDS = ("cosine", "mean_cosine", "growth", "departs", "distinct")
 _MODES, _NEIGHBOURS, _LEADING = 8, 10, 3
@@ -117,6 +118,9 @@ class CorpusPrediction(Shown):
         V, others = corpus.vocab_size, corpus.most_frequent(candidates, words_only=words_only)
         if not others:
             raise InputError("words_only", True, "no token has a letter or a digit", "leave it out")
+        if len(corpus) < FEWEST_DOCUMENTS:
+            remedy = f"give {FEWEST_DOCUMENTS} or more: lines (--documents line), or pieces (--context)"
+            raise InputError("documents", len(corpus), "too few for a standard error", remedy)
         geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
         passes = _Tracked(corpus, "comparing words in documents")
         neighbours = []
@@ -164,7 +168,7 @@ class CorpusPrediction(Shown):
             [c.words[t], str(c.counts[t]), _cell(cosine, 0, i) + TOO_RARE * bool(not sure[i])]
             for i, t in enumerate(near.tokens)
         ]
-        why = "within two standard errors of zero: one of the two is too rare to rank"
+        why = "within two standard errors of zero, or without a standard error: too rare to rank"
         notes = [f"*: {why}"] * bool(not sure[1:].all())
         return Table(f"nearest to {rows[0][0]!r}", ("word", "count", "cosine"), rows[1:], (), notes)
 
@@ -261,7 +265,7 @@ def _cell(sampled: SampledValue, *place: int) -> str:
     value, error = float(sampled.value[place]), float(sampled.standard_error[place])
     if np.isnan(value):
         return UNDEFINED
-    return f"{value:z.3f}" + ("" if np.isnan(error) else f" ± {error:.1g}")
+    return f"{value:z.3f} ± {'?' if np.isnan(error) else format(error, '.1g')}"
 
 
 @dataclass(frozen=True)

@@ -370,11 +370,15 @@ class Recorder:
                     recorder.at(trainer.global_step)
 
             def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
-                metrics = trainer.callback_metrics.items()
-                recorder.note(**{k: float(v) for k, v in metrics if k.endswith("loss")})
+                if trainer.global_step % recorder.every == 0:  # To read a metric waits for the device.
+                    self.note(trainer)
                 self.on_train_start(trainer, module)
 
+            def note(self, trainer: Any) -> None:
+                recorder.note(**{k: v for k, v in trainer.callback_metrics.items() if k.endswith("loss")})
+
             def on_fit_end(self, trainer: Any, module: Any) -> None:
+                self.note(trainer)
                 if trainer.is_global_zero or recorder.sharded:
                     recorder.close()
 

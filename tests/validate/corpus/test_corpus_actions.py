@@ -180,7 +180,7 @@ def test_the_demo_runs_from_an_empty_folder(here, cli):
         ([*PREDICT, "missing.txt"], "no such file"),
         ([*PREDICT, "x" * 300 + ".txt"], "cannot be read ("),
         ([*PREDICT, "toy.txt", "--documents", "line", "--tokens", "dogg"], "did you mean one of 'dog'"),
-        ([*PREDICT, "toy.txt", "--documents", "file"], "too few documents"),
+        ([*PREDICT, "toy.txt", "--documents", "file"], "documents = 1: too few for a standard error; "),
         ([*PREDICT, "short.txt", "--documents", "line"], "corpus = 'dog': its only token"),
         ([*PREDICT, "pdf.txt"], "pdf.txt': a PDF, not text"),
         (["train"], "needs FILE"),

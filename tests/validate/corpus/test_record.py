@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -416,11 +417,14 @@ def test_lightning_and_tensorboard_are_told_the_same(monkeypatch, tmp_path):
     callback = recorder.lightning_callback()
     trainer = SimpleNamespace(global_step=0, callback_metrics={}, is_global_zero=True)
     callback.on_train_start(trainer, model)
+    note = Mock(side_effect=recorder.note)
+    monkeypatch.setattr(recorder, "note", note)
     for step in range(1, 6):
         trainer.global_step = step
         trainer.callback_metrics = {"train_loss": torch.tensor(float(step)), "lr": torch.tensor(0.1)}
         callback.on_train_batch_end(trainer, model, None, None, step)
     callback.on_fit_end(trainer, model)
+    assert note.call_count == 3  # Every second step, and the last: to read a loss waits for the device.
     trainer.global_step, trainer.is_global_zero = 6, False  # Another process has no part in the file.
     callback.on_train_start(trainer, model)
     callback.on_train_batch_end(trainer, model, None, None, 6)
