@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from validate.judge.measures import learning
-from validate.judge.measures.geometry import mean_cosine, ordering
+from validate.judge.measures.geometry import When, mean_cosine, ordering
 from validate.judge.measures.prediction import lowest_row_correlation, near_error
 from validate.judge.stats import COSINE, SHARE, over_seeds
 from validate.observe import NoRunsError, Observations, kept
@@ -30,11 +30,12 @@ def seeds() -> None:
             for anchors in (run.task.memory_anchors, run.task.reasoning_anchors):
                 cosines = run.cosines(list(anchors), epoch)
                 print(epoch, round(cosines[~np.eye(len(cosines), dtype=bool)].mean(), 2))
+            print(epoch, "eq. 14:", near_error(run, at(epoch)), lowest_row_correlation(run, at(epoch)))
 
-            def when(_: Observations, epoch: int = epoch) -> int:
-                return epoch
 
-            print(epoch, "eq. 14:", near_error(run, when), lowest_row_correlation(run, when))
+def at(epoch: int) -> When:
+    """Return what names this epoch for every run."""
+    return lambda run: epoch
 
 
 def at_level(run: Observations, level: float) -> None:
@@ -104,13 +105,9 @@ def emb_mlp() -> None:
     for rate in (0.3, 0.5, 0.8):
         runs = [run for run in kept("printed-emb-mlp-matched") if run.config.init_rate == rate]
         for epoch in (126, 2262):
-
-            def when(run: Observations, epoch: int = epoch) -> int:
-                return epoch
-
             shares = [run.until(epoch).metrics[-1]["accuracy"] for run in runs]
-            aligned = [mean_cosine(run, "memory anchors", when) for run in runs]
-            ordered = [ordering(run, when) for run in runs]
+            aligned = [mean_cosine(run, "memory anchors", at(epoch)) for run in runs]
+            ordered = [ordering(run, at(epoch)) for run in runs]
             print(rate, epoch, over_seeds(aligned, COSINE), over_seeds(ordered, COSINE))
             print(*(over_seeds([share[part] for share in shares], SHARE) for part in ("mem", "rsn_test")))
 

@@ -6,7 +6,7 @@ python docs/results/two_ways.py [two_ways.png]
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from theory.edge.display import text_table
 from validate.figures.runs import on_key
 from validate.figures.style import PALETTE, styled
+from validate.judge.measures.geometry import mean_cosine
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.observe import Observations, kept
 
@@ -80,18 +81,31 @@ GROUPS: dict[str, tuple[list[Observations], Later]] = {
 """Runs, and what a seed does later, with the names of those that do and do not."""
 
 
+def telling(runs: Sequence[Observations], epoch: int) -> str:
+    """Return which measures at an epoch have the seeds with few held-out sums on one side of the others."""
+    kinds = ["memory anchors", "reasoning anchors"]
+    ranks = [name for name in runs[0].arrays if name.startswith("effective_rank/")]
+    few, many = list[list[float]](), list[list[float]]()
+    for run in runs:
+        cosines = [mean_cosine(run, kind, lambda _: epoch) for kind in kinds]
+        found = [on_key(run, epoch), *cosines, *(float(run.at(name, epoch)) for name in ranks)]
+        (few if HELD_OUT[0](run) else many).append(found)
+    apart = (np.min(few, 0) > np.max(many, 0)) | (np.max(few, 0) < np.min(many, 0))
+    names = np.array(["on the key", *kinds, *ranks])[apart]
+    return f"epoch {epoch}: {len(names)} of {len(apart)} tell the fresh seeds apart: {', '.join(names)}"
+
+
 @styled
 def draw() -> Figure:
     """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
     figure = Figure(figsize=(6.75, 2.6), layout="constrained")
     panels = figure.subplots(1, len(GROUPS), sharey=True)
     for axes, (title, (runs, (does, yes, no))) in zip(panels, GROUPS.items(), strict=True):
-        for run in runs:
-            found = does(run)
-            values = [on_key(run, epoch) for epoch in run.epochs]
-            axes.plot(run.epochs, values, color=PALETTE[found], linestyle="-" if found else "--")
         for does_it, name in ((True, yes), (False, no)):
-            axes.plot([], [], color=PALETTE[does_it], linestyle="-" if does_it else "--", label=name)
+            own = [run for run in runs if does(run) is does_it]
+            for label, run in zip([name, *[""] * len(own)], own, strict=False):
+                values = [on_key(run, epoch) for epoch in run.epochs]
+                axes.plot(run.epochs, values, "-" if does_it else "--", color=PALETTE[does_it], label=label)
         axes.axvline(EARLY, color="0.8", linewidth=0.8)
         axes.set(title=title, xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
         axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
@@ -104,5 +118,7 @@ def draw() -> Figure:
 if __name__ == "__main__":
     rows = (row(name, run) for name, (runs, _) in GROUPS.items() for run in runs)
     print(text_table(("runs", "seed", *COLUMNS), rows))
+    for epoch in (0, 1, 2, 5, EARLY):
+        print(telling(GROUPS["γ = 0.8, fresh"][0], epoch))
     if len(sys.argv) > 1:
         draw().savefig(sys.argv[1], dpi=200)

@@ -19,15 +19,8 @@ def end_with_reader() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
-def print_sections(
-    sections: Mapping[str, Callable[[], None]], docstring: str | None, *, headings: bool = False
-) -> None:
-    """Run the sections that the command line names, or all of them; an unknown name ends the script.
-
-    With ``headings`` the name and docstring of each come first.
-    """
+def print_sections(sections: Mapping[str, Callable[[], None]], docstring: str | None) -> None:
+    """Run the sections that the command line names, or all of them; an unknown name ends the script."""
     end_with_reader()
     for name in names_among(docstring, "section", list(sections)):
-        if headings:
-            print(f"== {name}: {sections[name].__doc__}")
         sections[name]()
