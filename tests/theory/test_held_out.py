@@ -30,6 +30,17 @@ def test_accuracy_is_that_of_every_sequence_by_itself():
     assert found[TRAIN] == pytest.approx(right[example.trains].mean())
 
 
+def test_a_tie_is_answered_with_its_first_label_whatever_the_rounding_of_its_logits():
+    a_tie_in_most_sequences = Task(
+        keys=range(5, 15), n_anchors=1, length=2, vocab_size=30, reasoning_anchors=range(1, 5)
+    )
+    population, rng = theory.count_population(a_tie_in_most_sequences), np.random.default_rng(0)
+    C = population.token_label_matrix()
+    exact = theory.answer_accuracy(population, np.rint(600 * C))  # integers, whose sums are not rounded
+    for noise in (0, *rng.uniform(-2e-16, 2e-16, (5, *C.shape))):
+        assert theory.answer_accuracy(population, C * (1 + noise)) == exact
+
+
 def test_the_frozen_rung_answers_as_its_closed_form_says(record_error):
     population = theory.count_population(task([(1, 3)]))
     C, initial = population.token_label_matrix(), parameters(45, d_m=30, d_f=40)

@@ -255,7 +255,9 @@ def test_the_distance_of_two_starts_is_that_of_their_cosines():
     # Of the three pairs two differ, each by one.
     assert both.apart([0, 1, 2]) == pytest.approx(math.sqrt(2 / 3))
     alone = theory.PredictedEmbedding(np.ones((1, 1)), np.ones((1, 1)), W[:1], "any")
-    assert np.isnan(alone.apart([0, 1])).all()
+    assert np.isnan([alone.apart([0, 1]), both.apart([0])]).all()
+    with pytest.raises(theory.InputError, match="tokens = -1: outside the vocabulary"):
+        both.cosines([0, -1])
 
 
 @pytest.mark.parametrize("modular", [False, True])

@@ -81,6 +81,25 @@ def test_a_new_rule_is_one_class() -> None:
     assert theory.count_population(task).label_distributions.shape[2] == 130
 
 
+@pytest.mark.timeout(20)  # It took minutes: nearly all products of a convolution of values far apart are 0.
+def test_tokens_may_be_far_apart() -> None:
+    far = Task(
+        keys=range(1000), n_anchors=2, length=3, vocab_size=10**6, reasoning_anchors=[10**4, 4 * 10**5]
+    )
+    found = theory.label_distribution(far, 3)
+    assert {int(y): float(found[y]) for y in np.flatnonzero(found)} == {
+        20003: 0.25,
+        410003: 0.5,
+        800003: 0.25,
+    }
+
+
+def test_one_anchor_may_occur_more_often_than_an_array_has_axes() -> None:
+    mapping = theory.Mapping([5], theory.Expression("key + 1"))
+    task = Task(keys=range(5), n_anchors=65, length=66, vocab_size=6, mappings=[mapping])
+    assert theory.finite_sample_cosines(task, [5], n_sequences=7).spread == pytest.approx((1 - 1 / 5) / 7)
+
+
 def test_functions_of_integers_are_kept_as_their_labels() -> None:
     table = [[affine(k, c) for c in itertools.product((1, 2, 5), repeat=2)] for k in (20, 21, 23, 30)]
     for rule in (affine, Function(affine), lambda k, a: np.int64(affine(k, a)), Tabulated(table)):

@@ -158,6 +158,10 @@ def test_a_rules_entropies_are_those_of_its_training_sequences() -> None:
     assert found.anchors == pytest.approx(brute_force([(pair, y) for _, pair, y in every]), abs=1e-12)
     assert found.anchors == pytest.approx(np.log(5))
     assert found.spread == 0
+    always = Task(
+        keys=range(3), n_anchors=1, length=2, vocab_size=8, mappings=[Mapping([3, 4], Expression("7"))]
+    )
+    assert "-" not in str(theory.label_entropies(always)[0])
 
 
 def test_a_tables_entropies_are_those_of_the_binomial_law() -> None:

@@ -24,7 +24,7 @@ _EQUAL_SIZES = 1e-7
 _DIGITS = 10
 """Decimal places, relative to the largest number, to which numbers are compared."""
 ROUNDING = 1e-10
-"""Sums of cosines that are as small have no sign."""
+"""Sums of cosines that are as small have no sign, and logits as near to each other no order."""
 
 
 def settled_turn(vectors: FloatArray, values: FloatArray) -> FloatArray:

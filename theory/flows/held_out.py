@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 from theory.edge.arrays import ArrayLike, BoolArray, Float64, FloatArray, IntArray, Real
 from theory.edge.checked import checked
 from theory.edge.errors import InputError
+from theory.edge.settled import ROUNDING
 from theory.labels.counts import CountPopulation
 
 _IN_SPAN = 1e-9
@@ -64,22 +65,25 @@ def answer_accuracy(population: CountPopulation, B: Real[ArrayLike, "d d"]) -> d
     Returns
     -------
     dict of str to float
-        Keyed by the names of the population's data sets; a tie is answered with the first of its labels.
+        Keyed by the names of the data sets; logits that differ by rounding alone are a tie, answered with the
+        first of its labels.
     """
     d = population.vocab_size
     matrix = np.asarray(B, np.float64)
     if len(matrix) != d:
         raise InputError("B", matrix, f"not of the population's {d} tokens", f"give shape ({d}, {d})")
     logits = (population.left @ matrix)[:, None] + population.right @ matrix
-    return _accuracy(population, logits.argmax(axis=2))
+    top, bottom = logits.max(axis=2, keepdims=True), logits.min(axis=2, keepdims=True)
+    tied = logits >= top - ROUNDING * np.maximum(top, -bottom)
+    return _accuracy(population, tied.argmax(axis=2))
 
 
-def _combined(known: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return each other row as a combination of the known ones, and whether it is one."""
+def _in_span(known: FloatArray, others: FloatArray) -> BoolArray:
+    """Return whether each other row is a combination of the known ones."""
     # Counts of keys and of anchors each sum to a constant: in their null space there is only rounding.
     weights = others @ np.linalg.pinv(known, rcond=max(known.shape) * np.finfo(np.float64).eps)
     remainder = np.abs(weights @ known - others).max(axis=1, initial=0)
-    return weights, remainder <= _IN_SPAN * np.abs(others).max(initial=1)
+    return np.asarray(remainder <= _IN_SPAN * np.abs(others).max(initial=1))
 
 
 @checked
@@ -112,7 +116,7 @@ def one_mode_answers(population: CountPopulation) -> OneModeAnswers:
         return OneModeAnswers(0.0, np.full_like(scores, np.nan), dict.fromkeys(population.data_sets, np.nan))
     answers = np.searchsorted(widest.bounds, counts @ np.nan_to_num(scores))
     accuracy = _accuracy(population, labels[answers].reshape(population.weights.shape))
-    in_span = _combined(counts[trained], counts[~trained])[1]
+    in_span = _in_span(counts[trained], counts[~trained])
     others = counts[~trained][in_span][:, used], answers[~trained][in_span]
     undecided = ~trained
     undecided[~trained] = ~in_span if widest.fixes(*others) else True

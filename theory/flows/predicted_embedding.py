@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 
 from theory.edge.arrays import Float64, FloatArray
-from theory.edge.checked import Between, Positive, Rate, Size, checked
+from theory.edge.checked import Between, Positive, Rate, Size, check_tokens, checked
 from theory.edge.errors import InputError
 from theory.flows.batches import (
     EMBEDDING_LIMIT,
@@ -71,16 +71,16 @@ class PredictedEmbedding:
         return np.asarray(np.mean([self._cosines(start, tokens) for start in self.W_emb], axis=0))
 
     def apart(self, tokens: Sequence[int]) -> Float64[FloatArray, " n"]:
-        """Return the root mean square distance between two starts' cosines; NaN for one start."""
+        """Return the root mean square distance between two starts' cosines; NaN for one start or token."""
         each = np.array([[off_diagonal(m) for m in self._cosines(start, tokens)] for start in self.W_emb])
-        if len(each) == 1:
+        if len(each) == 1 or len(tokens) == 1:
             return np.full(each.shape[1], np.nan)
         return np.asarray(np.sqrt(2 * each.var(axis=0, ddof=1).mean(axis=1)))
 
     @staticmethod
     def _cosines(W_emb: FloatArray, tokens: Sequence[int]) -> FloatArray:
         unknown = np.full((len(tokens), len(tokens)), np.nan)
-        chosen = W_emb[:, list(tokens)]
+        chosen = W_emb[:, check_tokens("tokens", tokens, W_emb.shape[1])]
         return np.array([unknown if np.isnan(W).any() else cosine_matrix(W) for W in chosen])
 
 

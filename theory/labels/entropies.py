@@ -16,8 +16,8 @@ import numpy as np
 from theory.edge.arrays import FloatArray, IntArray
 from theory.edge.checked import Between, checked
 from theory.edge.display import Shown
-from theory.edge.errors import TooManyEntriesError
-from theory.task.domain import MAX_ENTRIES, Selection
+from theory.task.domain import Selection
+from theory.task.rule import Deterministic
 from theory.task.task import Mapping, Task
 
 
@@ -61,26 +61,20 @@ def label_entropies(
     Raises
     ------
     TooManyEntriesError
-        If a mapping has more than ten million pairs of key and combination.
+        If a mapping has more than ten million pairs of key and combination, or a million of a function.
     """
     return [_entropies(task, mapping, n_tables, np.random.default_rng(seed)) for mapping in task.mappings]
 
 
 def _entropies(task: Task, mapping: Mapping, n_tables: int, rng: np.random.Generator) -> LabelEntropies:
     domain = task.domain(mapping)
-    if not domain.is_enumerable:
-        remedy = f"give a task of at most {MAX_ENTRIES:,} pairs of key and combination in each mapping"
-        raise TooManyEntriesError("task", mapping.name, "too many entries to count", remedy)
+    domain.check_enumerable()
     trained = domain.times(Selection(held_out=mapping.held_out)) > 0
-    keys, combinations = np.array(domain.keys), domain.combinations()
-    n = n_tables if mapping.is_table else 1
+    rule, n = mapping.rule, n_tables if mapping.is_table else 1
     levels = np.empty((n, 3))
     for row in levels:
-        drawn = mapping.rule.draw(domain, rng)
-        if drawn is None:
-            each = np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))
-            drawn = mapping.rule.evaluate(domain, *each).reshape(len(keys), -1)
-        labels = drawn[:, trained]
+        every = rule.labels(domain) if isinstance(rule, Deterministic) else rule.draw(domain, rng)
+        labels = np.asarray(every)[:, trained]
         row[:] = _entropy(labels.ravel()[None]), _entropy(labels), _entropy(labels.T)
     spread = levels.std(axis=0, ddof=1).max() if n > 1 else 0.0
     nothing, key, anchors = levels.mean(axis=0).tolist()
@@ -93,4 +87,4 @@ def _entropy(labels: IntArray) -> float:
     rows = np.repeat(np.arange(n_rows), n)
     pairs = rows * (labels.max() + 1) + labels.ravel()
     counts: FloatArray = np.unique(pairs, return_counts=True)[1].astype(np.float64)
-    return float(np.log(n) - (counts * np.log(counts)).sum() / (n * n_rows))
+    return max(0.0, float(np.log(n) - (counts * np.log(counts)).sum() / (n * n_rows)))

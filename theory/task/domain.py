@@ -42,7 +42,14 @@ class Measure:
 
     def plus(self, other: Measure) -> Measure:
         """Return the convolution: the distribution of the sum of two independent values."""
-        return Measure(self.low + other.low, np.convolve(self.weights, other.weights))
+        few, many = sorted((self.weights, other.weights), key=np.count_nonzero)
+        places = np.flatnonzero(few)
+        if 10 * len(places) > len(few):
+            return Measure(self.low + other.low, np.convolve(few, many))
+        sums = np.zeros(len(few) + len(many) - 1)  # Of values far apart: most products are 0.
+        for place in places:
+            sums[place : place + len(many)] += few[place] * many
+        return Measure(self.low + other.low, sums)
 
     def dense(self, size: int) -> FloatArray:
         """Return the masses of 0..size−1, shape (size,); the support has to lie inside."""
@@ -160,12 +167,11 @@ class Domain:
         q, n = self.n_anchors, len(self.anchors)
         if weights is None:
             return np.full((n, n), float(Fraction(q * (q - 1), n**2))) + np.eye(n) * (q / n)
-        by_place, places = weights.reshape((n,) * q), set(range(q))
         means = np.zeros((n, n))
         for i in range(q):
-            means += np.diag(by_place.sum(axis=tuple(places - {i})))
+            means += np.diag(weights.reshape(n**i, n, -1).sum(axis=(0, 2)))
             for j in range(i):
-                both = by_place.sum(axis=tuple(places - {i, j}))
+                both = weights.reshape(n**j, n, n ** (i - j - 1), n, -1).sum(axis=(0, 2, 4))
                 means += both + both.T
         return means / weights.size
 
@@ -174,8 +180,8 @@ class Domain:
         if not self.is_enumerable:
             given = f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}"
             needed, limit = magnitude(self.n_entries), magnitude(MAX_ENTRIES)
-            problem = f"a rule without a closed form needs {needed} evaluations, and the limit is {limit}"
-            remedy = "use sample_labels, or fewer keys or anchors"
+            problem = f"every key with every combination are {needed} entries, and the limit is {limit}"
+            remedy = "give fewer keys or anchors, or sample their labels with sample_labels"
             raise TooManyEntriesError("task", given, problem, remedy)
 
     def check_labels(self, low: int, high: int) -> None:
