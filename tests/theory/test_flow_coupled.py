@@ -164,6 +164,16 @@ def test_the_blow_up_comes_later_and_from_some_decay_on_never(record_error):
     assert np.linalg.norm(tamed.W_emb[0]) == pytest.approx(11 * np.exp(-11), rel=0.01)
 
 
+@pytest.mark.parametrize("solver", [theory.STABILISED, EXACT], ids=lambda s: s.method)
+def test_weights_that_decay_keep_their_accuracy(solver):
+    initial, nothing = parameters(), np.zeros((20, 20))
+    times = np.array([5.0, 15.0, 25.0]) / DECAY
+    found = theory.linearised_flow(nothing, nothing, initial, times, weight_decay=DECAY, solver=solver).W_emb
+    assert found * np.exp(DECAY * times)[:, None, None] == pytest.approx(
+        np.array([initial.W_emb] * 3), rel=0.05
+    )
+
+
 def test_decay_changes_the_clock_and_the_scale_of_the_coupled_flow_alone(record_error):
     initial = parameters()
     end = 0.8 * blow_up_bound(C, initial)

@@ -85,11 +85,11 @@ class CorpusGeometry(Shown):
 
         The difference of two embeddings has length :math:`\sqrt 2 |w_s(0)|` at the start, and the corpus adds
         :math:`t |D_s - D_t|`: the time at which both are equal, in the unit of ``departs``. Infinite where
-        ‖D_s − D_t‖² lies within two standard errors of 0; NaN on the diagonal.
+        ‖D_s − D_t‖² lies within two standard errors of 0; NaN on the diagonal and where the error is.
         """
         squares, error = self.apart.value, self.apart.standard_error
         sure = np.where(squares > 2 * error, np.sqrt(np.maximum(squares, 0.0)), 0.0)
-        sure = np.where(np.isnan(squares), np.nan, sure)
+        sure = np.where(np.isnan(squares + error), np.nan, sure)
         np.fill_diagonal(sure, np.nan)
         return _inverse(np.sqrt(2) * np.nanmax(self.growth.value, initial=0.0), sure)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.integrate import DOP853, RK45, OdeSolver
@@ -20,6 +20,8 @@ _METHODS: dict[str, Callable[..., OdeSolver]] = {"RKC": RKC, "DOP853": DOP853, "
 Tolerance = Annotated[float, Between(1e-13, 0.5)]
 """Below 1e-13 float64 cannot meet it."""
 _BLOW_UP_RESOLUTION = 1e-6
+_DECAYED = 1e-12
+"""Weights that have decayed to a smaller share than this are as good as zero."""
 
 
 @checked_fields
@@ -32,8 +34,8 @@ class Solver:
     rtol : float
         Local error relative to each entry, in root mean square.
     atol : float
-        Local error relative to the root mean square of the initial entries, so that a smaller
-        initialisation is followed as closely as a larger one.
+        Local error relative to the root mean square of the initial entries, or of the present ones where
+        weight decay has made them smaller, so that small weights are followed as closely as large ones.
     method : {"RKC", "DOP853", "RK45"}
         RKC (stabilised, second order) for flows that turn stiff; DOP853 (eighth order) for exact
         trajectories that are not.
@@ -74,8 +76,8 @@ def integrate(
         If the integrator fails or takes more than ``solver.max_steps`` steps.
     """
     initial, start = recorder.initial, recorder.initial.packed()
-    rms = float(np.sqrt(np.mean(np.square(start))))
-    atol = solver.atol * (rms if rms > 0 else 1.0)
+    rms = _rms(start) or 1.0
+    atol = solver.atol * rms
     pending = int(np.searchsorted(times, 0.0, side="right"))
     for _ in range(pending):
         recorder.add(initial)
@@ -88,7 +90,7 @@ def integrate(
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(velocity(0.0, start)).all():  # SciPy would look for a first step forever.
             raise IntegrationError(flow, "the velocity overflows.", 0.0, "Start from smaller parameters")
-    stepper = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
+    stepper: Any = _METHODS[solver.method](velocity, 0.0, start, times[-1], rtol=solver.rtol, atol=atol)
     n_steps, blow_up = 0, None
     while stepper.status == "running" and blow_up is None:
         if n_steps == solver.max_steps:
@@ -101,6 +103,8 @@ def integrate(
             remedy = "Ask for an earlier time, or start from smaller parameters"
             raise IntegrationError(flow, message, stepper.t, remedy)
         n_steps += 1
+        if weight_decay > 0:
+            stepper.atol = solver.atol * max(min(rms, _rms(stepper.y)), _DECAYED * rms)
         blow_up = _singular_time(stepper) if may_blow_up else None
         if times[pending] <= stepper.t:
             inside = stepper.dense_output()
@@ -109,6 +113,10 @@ def integrate(
                 pending += 1
     statistics = SolverStatistics(solver.method, n_steps, stepper.nfev, solver.rtol, atol)
     return recorder.trajectory(times, statistics, blow_up)
+
+
+def _rms(vector: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(vector))))
 
 
 def _singular_time(stepper: OdeSolver) -> float | None:

@@ -183,6 +183,7 @@ def test_neighbours_too_rare_to_rank_come_last() -> None:
     assert np.all(np.diff(found.cosine.value[0, 1:8]) <= 0)
     assert found.tokens[8] >= 12
     assert found.cosine.value[0, 8] > found.cosine.value[0, 4]  # By cosine alone it would stand among them.
+    assert np.isnan(found.distinct[0]).tolist() == [token == 0 or token >= 12 for token in found.tokens]
 
 
 def test_a_pair_is_distinct_beyond_two_standard_errors() -> None:
