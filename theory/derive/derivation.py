@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from theory.edge.checked import scalar
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -119,11 +121,17 @@ class Derivation:
         parameters = [renamed.get(argument, argument) for argument in self.arguments]
         made: Callable[..., Any] = sp.lambdify(parameters, formula.subs(renamed), modules=list(self.modules))
         lines = [f"{symbol} : {description}" for symbol, description in self.arguments.items()]
-        made.__name__ = re.sub(r"\W", "_", self.name)
-        made.__doc__ = "\n".join(
+
+        @functools.wraps(made)
+        def of_numbers(*given: Any, **named: Any) -> Any:
+            # NumPy's integers have no negative powers, and wrap around.
+            return made(*map(scalar, given), **{name: scalar(value) for name, value in named.items()})
+
+        of_numbers.__name__ = re.sub(r"\W", "_", self.name)
+        of_numbers.__doc__ = "\n".join(
             [f"{self.equation}: {self.title}.", "", f"Returns {self.quantity}.", "", *lines]
         )
-        return made
+        return of_numbers
 
     def __str__(self) -> str:
         lines = [*textwrap.wrap(f"{self.equation}: {self.title}", WIDTH), "=" * WIDTH, "", "Statement"]

@@ -38,6 +38,19 @@ def formula(name: str) -> Any:
     return find_derivation(name).function()
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("eq 22", (2, 5, 3, 60)),  # N_A^(q − 1) is beyond 64 bits
+        ("key distribution", (9, 1, 4, 1, 5, 3, 2, 9)),
+        ("lemma 1", (2, 1, 50, 9)),
+        ("eq 13", (1, 3, 0, 1, 50, 1, 2)),
+    ],
+)
+def test_numpys_integers_are_numbers_too(name: str, numbers: tuple[int, ...]) -> None:
+    assert formula(name)(*np.array(numbers)) == formula(name)(*numbers) > 0
+
+
 # The Emb-MLP.
 
 
