@@ -29,6 +29,13 @@ def test_matrices_are_sums_of_outer_products(sequences: Any, labels: Any) -> Non
     np.testing.assert_allclose(theory.cooccurrence_matrix(sequences, 10), c.T @ c / 7, atol=1e-15)
 
 
+@pytest.mark.timeout(20)  # It took minutes: every pair of places filled a matrix of all pairs of tokens.
+def test_sequences_may_be_long() -> None:
+    sequences = np.random.default_rng(0).integers(0, 500, (5, 400))
+    c = np.eye(500)[sequences].sum(axis=1)
+    np.testing.assert_allclose(theory.cooccurrence_matrix(sequences, 500), c.T @ c / 5)
+
+
 @given(tasks(most_keys=3, most_anchors=2), st.integers(0, 99))
 def test_a_reduced_population_keeps_what_every_sequence_says(task: Task, seed: int) -> None:
     """C, S and the labels of each data set, by its name."""

@@ -17,6 +17,9 @@ from theory.edge.errors import check_memory
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task
 
+_MOST_PAIRS = 2**22
+"""About how many pairs of tokens are counted at once."""
+
 
 @checked
 def label_table(
@@ -139,9 +142,11 @@ def cooccurrence_matrix(
     tokens = check_sequences(sequences, vocab_size)
     check_square(vocab_size, 3)
     counts = np.zeros(vocab_size**2, np.int64)
-    for left in tokens.T:
-        for right in tokens.T:
-            counts += np.bincount(left * vocab_size + right, minlength=vocab_size**2)
+    size = max(1, _MOST_PAIRS // tokens.shape[1] ** 2)
+    for start in range(0, len(tokens), size):
+        part = tokens[start : start + size]
+        pairs = part[:, :, None] * vocab_size + part[:, None]
+        counts += np.bincount(pairs.ravel(), minlength=vocab_size**2)
     return np.asarray(counts.reshape(vocab_size, vocab_size) / len(tokens), np.float64)
 
 

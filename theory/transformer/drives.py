@@ -128,6 +128,4 @@ def paper_transformer_drive(
     Equal to ``transformer_drive`` when a token's position is uniform and unrelated to the label: C_L = C/L.
     Parameters as in ``transformer_drive``.
     """
-    every, forward, value = (np.asarray(m, dtype=np.float64) for m in (C, W_f, W_VO))
-    identity = np.eye(len(forward))
-    return np.asarray(every @ (forward.T + identity) @ (value.T + identity) / length, dtype=np.float64)
+    return transformer_drive(C, np.asarray(C) / length, length, W_f, W_VO)
