@@ -47,8 +47,7 @@ class RowProjections:
         of_kinds = {"W": d_weight} | ({"b": dy.sum(1)} if f"{self.prefix}b_Q" in p else {})
         for kind, of_three in of_kinds.items():
             for name, part in zip("QKV", of_three.chunk(3, dim=-1), strict=True):
-                # torch's fused optimisers ignore the strides of gradients.
-                gradients[f"{self.prefix}{kind}_{name}"] = part.contiguous()
+                gradients[f"{self.prefix}{kind}_{name}"] = part
         return dx
 
 

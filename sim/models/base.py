@@ -106,10 +106,12 @@ class Model(ABC, Generic[SectionT]):
     def gradients(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> tuple[Tensor, Parameters]:
         """Return each member's loss (M,) and its gradients, by hand where they are registered."""
         if self.by_hand is None:
-            return self.by_autograd(parameters, tokens, labels)
-        with torch.no_grad():
-            losses, gradients = self.by_hand(parameters, tokens, labels, self.section)
-        return losses, {name: gradients[name] for name in parameters}
+            losses, gradients = self.by_autograd(parameters, tokens, labels)
+        else:
+            with torch.no_grad():
+                losses, gradients = self.by_hand(parameters, tokens, labels, self.section)
+        # torch's fused optimisers read gradients as they lie in memory, whatever their strides.
+        return losses, {name: gradients[name].contiguous() for name in parameters}
 
     def by_autograd(
         self, parameters: Parameters, tokens: Tensor, labels: Tensor
@@ -119,8 +121,7 @@ class Model(ABC, Generic[SectionT]):
             leaves = {name: value.detach().requires_grad_(True) for name, value in parameters.items()}
             losses = self.losses(leaves, tokens, labels)
             gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        # torch's fused optimisers read gradients as they lie in memory.
-        return losses.detach(), {name: g.contiguous() for name, g in zip(leaves, gradients, strict=True)}
+        return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
     @torch.no_grad()
     def scores(self, parameters: Parameters, tokens: Tensor, labels: Tensor) -> Scores:

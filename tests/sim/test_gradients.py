@@ -13,6 +13,7 @@ from sim.architectures.emb_mlp import EmbMLP
 from sim.architectures.gpt2 import GPT2
 from sim.config.model import EmbMLPConfig
 from sim.fast.gpt2 import tied_gradients
+from sim.fast.layers import emb_mlp as by_hand
 from sim.models.base import model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
@@ -104,6 +105,26 @@ def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:
     assert torch.equal(losses, expected[0])
     assert all(torch.equal(gradients[name], g) for name, g in expected[1].items())
     assert not torch.allclose(losses, model_of(member.model).gradients(*batch)[0])
+
+
+class TransposedConfig(EmbMLPConfig):
+    kind: Literal["transposed"] = "transposed"  # type: ignore[assignment]
+
+
+def transposed(*of_batch: Any) -> tuple[Tensor, Parameters]:
+    losses, gradients = by_hand(*of_batch)
+    return losses, {name: g.mT.contiguous().mT for name, g in gradients.items()}
+
+
+register_model(TransposedConfig, EmbMLP, gradients=transposed)
+
+
+def test_gradients_of_ones_own_may_lie_in_memory_as_they_like() -> None:
+    one, other = (Trainer([of_model(SIZES | {"kind": kind})]) for kind in ("emb-mlp", "transposed"))
+    for trainer in (one, other):
+        trainer.advance(3)
+    for name, weight in one.parameters.items():
+        assert torch.equal(other.parameters[name], weight), name
 
 
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
