@@ -13,6 +13,7 @@ from sim.config.model import ModelSection
 from sim.config.training import Step, TrainingConfig
 from sim.models.base import model_of
 from sim.models.layers import Parameters
+from theory import InputError
 
 _GUARD = 1e-6
 """Against division by zero, as in torch.nn.utils.clip_grad_norm_."""
@@ -62,6 +63,11 @@ class Optimizer:
         for name, weight in parameters.items():
             for kind, tensor in trainings[0].initial_state(weight).items():
                 self.state.setdefault(kind, {})[name] = tensor
+        for kind, tensors in self.state.items():
+            if any(n not in tensors or tensors[n].shape[:1] != w.shape[:1] for n, w in parameters.items()):
+                problem = f"remembers no {kind} of each tensor, by member"
+                remedy = "make it as weight.new_zeros(weight.shape), also where it is not needed"
+                raise InputError("optimizer", trainings[0].optimizer, problem, remedy)
         first = next(iter(parameters.values()))
         self.decays = first.new_tensor([training.weight_decay for training in trainings])
         # Made once: about a hundred views per step would cost as much as the step's arithmetic.

@@ -106,6 +106,20 @@ def test_a_folder_from_before_holds_every_optimisers_settings(monkeypatch: pytes
             make_member_config(saved | {"training": saved["training"] | others | changed})
 
 
+def test_one_that_remembers_nothing_of_some_tensors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the memory of one tensor would be taken for another's."""
+
+    class Partial(AdamW):
+        optimizer: Literal["partial"] = "partial"  # type: ignore[assignment]
+
+        def initial_state(self, weight: torch.Tensor) -> dict[str, torch.Tensor]:
+            return super().initial_state(weight) if weight.shape[-1] == 12 else {}
+
+    monkeypatch.setitem(OPTIMIZERS, "partial", Partial)
+    with pytest.raises(InputError, match="optimizer = 'partial': remembers no first of each tensor"):
+        Trainer(small(optimizer="partial").members())
+
+
 def test_one_of_ones_own_trains_stops_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lion's step written out, over some epochs, for two members that differ in rate."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
