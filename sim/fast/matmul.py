@@ -12,13 +12,13 @@ import operator
 import timeit
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any
 
 import torch
 
-Route = Literal["default", "bf16-named"]
+from sim.runs.records import Route, RouteReport
+
 ERROR_LIMIT = 8 * 2.0**-23
 """Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
 
@@ -26,17 +26,6 @@ Rounding the factors to bfloat16 would give 2^-9 per entry, about 1e-4 after ave
 _SETTINGS: Any = getattr(torch.backends.mkldnn, "matmul", None)
 _MARGIN = 1.1
 """The other route is chosen only if it is faster by this factor."""
-
-
-@dataclass(frozen=True)
-class RouteReport:
-    """The speed and error of each route on this machine, and the choice."""
-
-    route: Route
-    gflops: dict[str, float]
-    """Floating-point operations per second of each route, in 1e9."""
-    error: dict[str, float]
-    """Largest error of each route against float64, entry by entry, over the product of absolute values."""
 
 
 def matmul_route(route: Route) -> AbstractContextManager[None]:
@@ -90,10 +79,12 @@ def small_products() -> AbstractContextManager[None]:
     return _precision("ieee")
 
 
-def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
+@cache
+def choose_route(batch: int, widths: tuple[int, ...], threads: int) -> RouteReport:
     """Measure speed and error of both routes at the sizes of a training step, and choose one.
 
-    ``batch`` is the number of rows, ``widths`` are a model's consecutive widths, such as (d_m, d_f, d).
+    ``batch`` is the number of rows, ``widths`` are a model's consecutive widths, such as (d_m, d_f, d). All
+    runs of a process with these sizes and as many threads take one route.
     """
     routes: list[Route] = ["default"]
     backend: Any = torch.backends.mkldnn
@@ -105,7 +96,7 @@ def choose_route(batch: int, widths: tuple[int, ...]) -> RouteReport:
             gflops[route], error[route] = _measure(batch, widths)
     other = routes[-1]
     pays = error[other] <= ERROR_LIMIT and gflops[other] > _MARGIN * gflops["default"]
-    return RouteReport(other if pays else "default", gflops, error)
+    return RouteReport(route=other if pays else "default", gflops=gflops, error=error)
 
 
 def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:

@@ -32,6 +32,7 @@ Several = Annotated[list[Text], Field(max_length=100_000)]
 Named = Annotated[dict[Text, Text], Field(max_length=1000)]
 Measured = Annotated[dict[Text, Number], Field(max_length=1000)]
 Kind = TypeVar("Kind")
+Route = Literal["default", "bf16-named"]
 
 
 class Record(BaseModel):
@@ -40,21 +41,25 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
 
 
-class Product(Record):
-    """The matrix product that a run uses, as in ``RouteReport``."""
+class RouteReport(Record):
+    """The speed and error of each route of matrix products on a machine, and the choice."""
 
-    route: Literal["default", "bf16-named"]
+    route: Route
     gflops: Measured
+    """Floating-point operations per second of each route, in 1e9."""
     error: Measured
+    """Largest error of each route against float64, entry by entry, over the product of absolute values."""
 
 
-class Compiled(Record):
-    """The kernels that a run uses, as in ``KernelReport``."""
+class KernelReport(Record):
+    """Which kernels a run uses, and why."""
 
     used: Literal["torch", "compiled"]
     reason: Text
     seconds: Number | None = None
+    """Time to compile."""
     difference: Number | None = None
+    """Largest difference between compiled and torch's gradients, over the largest entry of each."""
 
 
 class Tokenizer(Record):
@@ -97,8 +102,8 @@ class Provenance(Trained):
     written: Text = ""
     parts: Annotated[list[Part], Field(max_length=100_000)] = []
     threads: Annotated[int, Field(ge=1)] = 1
-    matmul: Product | None = None
-    kernels: Compiled | None = None
+    matmul: RouteReport | None = None
+    kernels: KernelReport | None = None
     tokenizer: Tokenizer | None = None
     model_file: Text | None = None
     sources: Annotated[dict[Text, Source], Field(max_length=1000)] = {}

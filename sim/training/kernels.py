@@ -12,18 +12,18 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels, MemberConfig
-from sim.fast.matmul import ERROR_LIMIT, RouteReport, choose_route
+from sim.fast.matmul import ERROR_LIMIT, choose_route
 from sim.models.base import model_of
 from sim.models.layers import Parameters
+from sim.runs.files import finite
+from sim.runs.records import KernelReport, RouteReport
 from sim.training.optimizer import Found, Gradients, torch_gradients
 from sim.training.trainer import Trainer
 from theory import InputError
@@ -33,33 +33,15 @@ COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: 1.5 to 2 ms saved per step pay for half a minute."""
 
 
-@dataclass(frozen=True)
-class KernelReport:
-    """Which kernels a run uses, and why."""
-
-    used: Literal["torch", "compiled"]
-    reason: str
-    seconds: float | None = None
-    """Time to compile."""
-    difference: float | None = None
-    """Largest difference between compiled and torch's gradients, over the largest entry of each."""
-
-
 def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
     """Measure and choose the matrix product for a member's steps; float64 and GPUs have only one."""
     if member.training.dtype == "float64" or device != "cpu":
-        return RouteReport("default", {}, {})
+        return RouteReport(route="default", gflops={}, error={})
     batch = member.training.batch_size
     model, task = model_of(member.model), member.task
     # More rows take more time and memory to measure, and tell no more.
     rows = 1000 if batch == "full" else min(int(batch) * model.rows(task.length), 1000)
-    return _route_of_sizes(rows, model.widths(task.vocab_size), torch.get_num_threads())
-
-
-@cache
-def _route_of_sizes(rows: int, widths: tuple[int, ...], threads: int) -> RouteReport:
-    """Measure once per process for all runs of one size, which then take the same route."""
-    return choose_route(rows, widths)
+    return choose_route(rows, model.widths(task.vocab_size), torch.get_num_threads())
 
 
 def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> RouteReport:
@@ -87,11 +69,11 @@ def choose_kernels(
         # Runs of the first version, whose provenance has no such entry, used torch's.
         kept = recorded["kernels"]["used"] if recorded.get("kernels") else "torch"
     if kept == "torch":
-        return KernelReport("torch", "asked for" if wanted == "torch" else "as before")
+        return KernelReport(used="torch", reason="asked for" if wanted == "torch" else "as before")
     if kept == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
-        return KernelReport("torch", f"fewer than {COMPILE_FROM} steps")
+        return KernelReport(used="torch", reason=f"fewer than {COMPILE_FROM} steps")
     if trainer.device.type != "cpu" and trainer.model.reads_text:
-        report = KernelReport("torch", "on a GPU, compiled ones are for sequences of one length")
+        report = KernelReport(used="torch", reason="on a GPU, those need sequences of one length")
     else:
         report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":
@@ -157,19 +139,20 @@ def _compile(trainer: Trainer) -> KernelReport:
                 # Called as if all members had failed, it moves nothing.
                 update(gradients, norms, loop.rates[0], loop.step, torch.zeros_like(norms))
     except Exception as error:  # Whatever the failure, torch's kernels remain.
-        return KernelReport("torch", _failure(error))
+        return KernelReport(used="torch", reason=_failure(error))
     seconds = time.perf_counter() - start
     expected = torch_gradients(trainer.model, trainer.trained)(trainer.parameters, *batch)[1]
     difference = _largest_difference(gradients, expected)
     # Each entry is a sum over the batch's rows, and each term may be rounded once.
     limit = batch[0][0].numel() * torch.finfo(getattr(torch, trainer.training.dtype)).eps
+    measured: Any = {"seconds": seconds, "difference": finite(difference)}
     if not difference <= limit:
         reason = f"compiled ones differ by {difference:.1e} of the largest entry"
-        return KernelReport("torch", reason, seconds, difference)
+        return KernelReport(used="torch", reason=reason, **measured)
     trainer.compiled = compiled
     if loop is not None:
         loop.compiled_update = update
-    return KernelReport("compiled", "same numbers, up to rounding", seconds, difference)
+    return KernelReport(used="compiled", reason="same numbers, up to rounding", **measured)
 
 
 def _failure(error: Exception) -> str:

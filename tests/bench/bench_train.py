@@ -22,9 +22,10 @@ import torch
 from sim import MemberConfig, RunConfig, Trainer
 from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.config.run import Kernels
-from sim.fast.matmul import Route, keep_freed_memory, matmul_route
+from sim.fast.matmul import keep_freed_memory, matmul_route
+from sim.runs.records import KernelReport, Route
 from sim.training.execution import process_count
-from sim.training.kernels import KernelReport, choose_kernels, member_route
+from sim.training.kernels import choose_kernels, member_route
 from tests.bench.reference import PlainLoop
 
 MODELS: dict[str, dict[str, Any]] = {

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sim import Run, RunConfig, Trainer, train, train_members, train_together
-from sim.fast.matmul import RouteReport
 from sim.models.layers import Parameters
 from sim.runs import provenance
 from sim.runs.folder import RunFolder, read_config
+from sim.runs.records import RouteReport
 from sim.training import kernels
 from tests.run_folder import every_file
 from tests.sim.conftest import NOISY_TASK, small, small_member, stopped_after
@@ -215,7 +215,7 @@ def test_a_product_that_is_not_exact_here_is_not_taken_over(monkeypatch: pytest.
     member = small_member()
     earlier = {"matmul": {"route": "bf16-named", "gflops": {}, "error": {"bf16-named": 1e-7}}}
     for error, taken in ((1e-7, True), (2.0**-9, False)):
-        report = RouteReport("default", {}, {"default": 1e-7, "bf16-named": error})
+        report = RouteReport(route="default", gflops={}, error={"default": 1e-7, "bf16-named": error})
         monkeypatch.setattr(kernels, "member_route", lambda *_, report=report: report)
         assert (kernels.route_for(member, earlier, "cpu").route == "bf16-named") is taken
     assert kernels.route_for(member, {}, "cpu").route == "default"
