@@ -64,7 +64,7 @@ class DeviceLoop:
         for passed in range(count):
             for m, (at, loss, norm) in enumerate(failures):
                 if 0 <= at <= position + passed:
-                    trainer.note_failure(m, start + passed, loss, norm)
+                    trainer.note_failure(m, start + passed, f"loss {loss:.3g}, gradient norm {norm:.3g}")
             trainer.note_rates(trainer.rates(start + passed))
             trainer.optimizer.step += 1
             if len(trainer.failures) == len(trainer.members):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -9,16 +10,24 @@ from typing import Any
 from sim.config.language import LanguageTask
 from sim.config.run import MemberConfig
 from sim.models.base import model_of
-from theory import InputError
+from theory import InputError, Task
 from theory.edge.errors import check_memory, unknown_name
 from theory.task.population import population_size
 
-_OWN: Any = {"init_rate": True, "seed": True, "training": {"learning_rate", "weight_decay"}}
-"""What members of one trainer may differ in."""
+_OWN: Any = {"init_rate": True, "training": {"learning_rate", "weight_decay"}}
+"""What members of one trainer may differ in; and in the seed, if that leaves them as many sequences."""
 _COPIES = 6
 """Numbers for each weight: itself, its gradient, two moments, and at the start a draw in float64."""
 _INDICES = 6
 """Integers for each sequence, apart from its tokens: label, mapping, combination, key, position, rows."""
+
+
+def _shared(member: MemberConfig) -> dict[str, Any]:
+    """Return what members of one trainer have in common."""
+    mappings = member.task.mappings if isinstance(member.task, Task) else ()
+    # Of drawn sequences, more or fewer are held out where single keys or positions are.
+    by_chance = member.data.source == "draw" and any(mapping.partial for mapping in mappings)
+    return member.model_dump(mode="json", exclude=_OWN if by_chance else _OWN | {"seed": True})
 
 
 def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
@@ -27,7 +36,7 @@ def groups_of_members(members: Sequence[MemberConfig]) -> list[list[int]]:
     for index, member in enumerate(members):
         # A member whose patience has run out takes no more steps, though another may still need some.
         alone = index if member.training.patience else -1
-        groups.setdefault((member.model_dump_json(exclude=_OWN), alone), []).append(index)
+        groups.setdefault((json.dumps(_shared(member)), alone), []).append(index)
     return list(groups.values())
 
 
@@ -38,9 +47,9 @@ def check_shared(members: Sequence[MemberConfig]) -> None:
     if len(members) > 1 and (patience := members[0].training.patience):
         problem = "members may end at different epochs"
         raise InputError("training.patience", patience, problem, "train each separately")
-    first, *others = (member.model_dump(exclude=_OWN) for member in members)
+    first, *others = map(_shared, members)
     for section in first:
-        if any(other[section] != first[section] for other in others):
+        if any(other.get(section) != first[section] for other in others):
             remedy = "train those that differ in it separately"
             raise InputError("members", section, "differs between members", remedy)
 

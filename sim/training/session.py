@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def train_together(
         held.enter_context(matmul_route(route.route))
         held.enter_context(subnormals_flushed())
         kernels = choose_kernels(trainer, how.kernels, recorded[0])
-        constant = {"matmul": asdict(route), "kernels": asdict(kernels), "tokenizer": tokenizer}
+        constant = {"matmul": route.model_dump(), "kernels": kernels.model_dump(), "tokenizer": tokenizer}
         session = _Session(trainer, folders, report, recorded, constant)
         while not session.is_over():
             mark = trainer.training.next_mark(trainer.position, trainer.steps_per_epoch)
@@ -141,10 +141,9 @@ class _Session:
             for metrics, folder, data in zip(self.metrics, folders, trainer.datasets, strict=True):
                 _check_same_data(folder, data)
                 metrics += [line for line in folder.read_metrics() if line["step"] <= self.first_step]
-        for folder in folders:  # No later checkpoint outlives the evaluations before it.
-            folder.drop_checkpoints(self.first_step)
-        if checkpoints is not None:  # Later evaluations are made again.
-            for metrics, folder in zip(self.metrics, folders, strict=True):
+        for metrics, folder in zip(self.metrics, folders, strict=True):
+            folder.drop_checkpoints(self.first_step)  # None outlives the evaluations before it.
+            if metrics:  # Later evaluations are made again.
                 folder.write_metrics(metrics)
         self._write_provenance("running")
         if checkpoints is None:
@@ -174,7 +173,9 @@ class _Session:
             self.report(Progress(member.name, epoch, training.epochs, last))
 
     def end(self) -> str:
-        status = "complete" if self.is_over() else "interrupted"
+        if is_over := self.is_over():
+            self.trainer.check_weights()
+        status = "complete" if is_over else "interrupted"
         if len(self.trainer.failures) == len(self.trainer.members):
             status = "diverged"
         self._write_checkpoints()

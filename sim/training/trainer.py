@@ -125,7 +125,7 @@ class Trainer:
         norms = of_members.tolist()
         for m, (loss, norm) in enumerate(zip(losses.tolist(), norms, strict=True)):
             if not (math.isfinite(loss) and math.isfinite(norm)):
-                self.note_failure(m, self.optimizer.step, loss, norm)
+                self.note_failure(m, self.optimizer.step, f"loss {loss:.3g}, gradient norm {norm:.3g}")
         rates, largest = self.rates(self.optimizer.step), self.training.clip_norm
         number = torch.tensor(float(self.optimizer.step + 1))
         for m, of_member in enumerate(by_member(gradients)):
@@ -151,10 +151,15 @@ class Trainer:
         for m, rate in enumerate(rates):
             self.sum_learning_rate[m] += 0.0 if m in self.failures else rate
 
-    def note_failure(self, member: int, step: int, loss: float, norm: float) -> None:
-        """Mark a member whose loss or gradient is not finite at a step; the first mark stays."""
-        reason = f"diverged at step {step}: loss {loss:.3g}, gradient norm {norm:.3g}"
-        self.failures.setdefault(member, reason)
+    def note_failure(self, member: int, step: int, what: str) -> None:
+        """Mark a member by what is not finite at a step; the first mark stays."""
+        self.failures.setdefault(member, f"diverged at step {step}: {what}")
+
+    def check_weights(self) -> None:
+        """Mark the members that the last step of all left without finite weights, as no later loss tells."""
+        for m in range(len(self.members)):
+            if not all(bool(p[m].isfinite().all()) for p in self.parameters.values()):
+                self.note_failure(m, self.optimizer.step - 1, "it left weights that are not finite")
 
     def begin_epoch(self) -> None:
         """Draw the epoch's order; first remember the generators' states."""

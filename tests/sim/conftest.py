@@ -19,6 +19,7 @@ from tests.tiny_task import TASK
 SMALL_TASK = tomllib.loads(TASK) | {"held_out": [[4, 6]]}
 NOISY_TASK = SMALL_TASK | {"n_anchors": 1, "length": 4, "held_out": [[4]]}
 """Sequences of a key, an anchor and two tokens of noise."""
+PARTLY, DRAWN = SMALL_TASK | {"held_out": "key == 20"}, {"source": "draw", "n_sequences": 500}
 TRANSFORMER = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4, "n_layers": 1}
 
 

@@ -17,7 +17,7 @@ from sim.runs.manifest import Manifest
 from sim.training import engines, launch
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
-from tests.sim.conftest import small, small_member, stopped_after
+from tests.sim.conftest import DRAWN, PARTLY, small, small_member, stopped_after
 from theory import InputError
 
 
@@ -102,12 +102,14 @@ def test_cpu_workers_take_one_run_and_gpu_workers_what_may_train_together() -> N
         *small(seeds=[3], batch_size=8).members(),
         *small(seeds=[4], learning_rate=0.5).members(),
         *small(seeds=[5, 6], patience=1.0).members(),
+        # Of drawn sequences, more or fewer have the key that is held out.
+        *small(seeds=[7, 8], init_rates=[0.3, 0.8], task=PARTLY, data=DRAWN).members(),
     ]
     runs = [(member, Path(member.name)) for member in members]
     expected: dict[tuple[str, int], list[list[int]]] = {
-        ("cpu", 2): [[0], [1], [2], [3], [4], [5], [6]],
-        ("cuda", 1): [[0, 1, 2, 4], [3], [5], [6]],
-        ("cuda", 2): [[0, 2], [1, 4], [3], [5], [6]],
+        ("cpu", 2): [[0], [1], [2], [3], [4], [5], [6], [7], [8], [7], [8]],
+        ("cuda", 1): [[0, 1, 2, 4], [3], [5], [6], [7, 7], [8, 8]],
+        ("cuda", 2): [[0, 2], [1, 4], [3], [5], [6], [7], [7], [8], [8]],
     }
     for (device, parts), seeds in expected.items():
         assert [[m.seed for m, _ in job] for job in jobs_of(runs, device, parts)] == seeds

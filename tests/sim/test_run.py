@@ -195,6 +195,9 @@ def test_a_diverged_run_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
         provenance = json.loads((tmp_path / name / "provenance.json").read_text())
         assert provenance["status"] == "diverged"
         assert (tmp_path / name / "metrics.jsonl").exists()
+    last = small(learning_rate=1e39, epochs=1, batch_size="full", **options)
+    with pytest.raises(InputError, match=r"diverged at step 0: it left weights that are not finite"):
+        train(last, tmp_path / "last")
 
 
 @pytest.mark.parametrize("unfinished", [False, True])

@@ -12,7 +12,7 @@ import torch
 
 from sim import MemberConfig, Trainer, estimate, model_of, seeds, train_together
 from sim.training import trainer as module
-from tests.sim.conftest import NOISY_TASK, small, small_member
+from tests.sim.conftest import DRAWN, NOISY_TASK, PARTLY, small, small_member
 from theory import InputError
 
 SMALL = {"kind": "transformer", "d_m": 8, "d_f": 12, "d_k": 4}
@@ -180,6 +180,7 @@ def test_every_draw_of_a_run_has_a_stream_of_its_own(
         (lambda: [*small().members(), *small(clip_norm=2.0).members()], "members"),
         (lambda: [*small().members(), *small(data={"shuffle_labels": True}).members()], "members"),
         (lambda: small(seeds=[0, 1], patience=1.0).members(), "training.patience"),
+        (lambda: small(seeds=[0, 1], task=PARTLY, data=DRAWN).members(), "members"),
         (lambda: small(frozen=["W_em"]).members(), "training.frozen"),
         (lambda: small(frozen=["W_emb", "W1", "W2"]).members(), "training.frozen"),
         (list, "members"),
