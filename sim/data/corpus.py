@@ -196,6 +196,8 @@ def read_token_arrays(
     known = None if tokenizer is None else _vocabulary_of(str(tokenizer))[1]
     named = known.index(separator) if known is not None and separator in known else -1
     end = int(separator) if separator.isdecimal() else named
+    if end < 0 and separator not in ("", SEPARATOR):
+        raise InputError("separator", separator, "no token of that name", "give a number, or the tokenizer")
     tokens, ends, start = [], [], 0
     for path in paths:
         numbers = _token_array(as_path("file", path), dtype)
@@ -222,7 +224,7 @@ def _token_array(path: Path, dtype: str | None) -> npt.NDArray[Any]:
         with open_regular(path) as file:
             content = file.read()
         if path.suffix.lower() == ".npy":
-            numbers = np.load(io.BytesIO(content), allow_pickle=False)
+            numbers = np.lib.format.read_array(io.BytesIO(content))
         else:
             numbers = np.frombuffer(content, np.dtype(dtype))
     except (ValueError, TypeError, EOFError) as error:

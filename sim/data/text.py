@@ -123,6 +123,9 @@ def _read_csv(path: Path, fields: Fields, _: Unit) -> Iterator[str]:
     try:
         rows = csv.DictReader(lines, delimiter="\t" if kind_of_file(path) == ".tsv" else ",")
         for number, row in enumerate(rows, start=1):
+            if any(row.pop(None, ())):  # The reader's key for what is left of a row.
+                problem = f"row {number} has more cells than the header"
+                raise InputError("file", str(path), problem, "put quotes around texts that hold delimiters")
             yield " ".join(_text_of(row, field, f"{path}, row {number}") for field in fields)
     except csv.Error as error:
         raise InputError("file", str(path), f"not valid CSV ({error})", "correct that row") from None

@@ -137,6 +137,8 @@ def test_lists_columns_and_compressed_files(tmp_path: Path) -> None:
         ),
         ("a.json", "[3]", "entry 1 is neither a JSON object nor a text"),
         ("a.csv", "words\nx\n", "row 1: no such field"),
+        ("a.csv", "text\none\ntwo, and three\n", "row 2 has more cells than the header; put quotes"),
+        ("a.csv", "words\nx, y\n", "row 1 has more cells"),
         ("a.jsonl.gz", gzip.compress(b"{}" * 500, mtime=0)[:-9], "not valid gzip"),
         ("a.jsonl.gz", b"plain", "not valid gzip"),
     ],
@@ -158,6 +160,9 @@ def test_arrays_of_tokens(tmp_path: Path) -> None:
     plain = read_token_arrays([tmp_path / "a.bin"], dtype="uint16", separator="1")
     assert [tokens.tolist() for tokens in plain] == [[0, 1], [2, 1], [0]]
     assert plain.words == ("<0>", "<1>", "<2>")
+    for asked in ({}, {"tokenizer": file}):
+        with pytest.raises(InputError, match="separator = '</s>': no token of that name"):
+            read_token_arrays([tmp_path / "a.bin"], dtype="uint16", separator="</s>", **asked)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +174,14 @@ def test_arrays_of_tokens(tmp_path: Path) -> None:
         (b"123", None, "dtype = None: bare numbers"),
         (b"123", "uint16", "not an array of numbers"),
         (b"12", "word", "not an array of numbers"),
+        ({"zipped": np.array([1])}, None, "not an array of numbers"),
     ],
 )
 def test_what_is_no_array_of_tokens_is_refused(tmp_path: Path, array: Any, dtype: Any, message: str) -> None:
     path = tmp_path / ("a.bin" if isinstance(array, bytes) else "a.npy")
-    np.save(path, array) if path.suffix == ".npy" else path.write_bytes(array)
+    with path.open("wb") as file:
+        saved: Any = np.savez if isinstance(array, dict) else np.save
+        file.write(array) if isinstance(array, bytes) else saved(file, array)
     with pytest.raises(InputError, match=message):
         read_token_arrays([path], dtype=dtype)
 
