@@ -91,10 +91,10 @@ class Advice(Shown):
         n = self.norm
         if n is None:
             return ["What ε takes from the normed embedding is unknown: a pass reaches no norm.", *self.notes]
-        power = math.floor(math.log10(n.variance * (0.99**-2 - 1)))  # ε is usually a power of ten.
-        lower = f"; lower ε to 1e{power} for less than 1 %"
+        power = math.floor(math.log10((n.variance or 1.0) * (0.99**-2 - 1)))  # ε is usually a power of ten.
+        lower = f"; lower ε to 1e{power} for less than 1 %" * (n.lost > 0.01 and n.variance > 0)
         eaten = f"measured, ε shortens the normed embedding by {100 * n.lost:.2g} %"
-        return [f"{n.name}, ε = {n.epsilon:g}: {eaten}{lower * (n.lost > 0.01)}", *self.notes]
+        return [f"{n.name}, ε = {n.epsilon:g}: {eaten}{lower}", *self.notes]
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

@@ -152,13 +152,15 @@ def _role(
 
 
 def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
+    # Of a weight norm's factors, each call makes a matrix at a scale that is not theirs.
+    is_factor = type(getattr(owner, local.rpartition("_")[0], None)) is Tensor
+    if weight.ndim < 2 or is_factor or isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
+        return None
     # torch stores a matrix transposed, as (out, in); attention packs three of them one after another.
     if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
         return weight.shape[1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
-    if weight.ndim < 2 or isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
-        return None
     axis = summed_axes(owner).get(local)
     return None if axis is None else weight.shape[axis]
 

@@ -200,9 +200,11 @@ class Scaled(nn.Module):
         return self.norm(self.factor * self.words(tokens))
 
 
-@pytest.mark.parametrize("factor", [1.0, 512**0.5])
+@pytest.mark.parametrize("factor", [0.0, 1.0, 512**0.5])
 def test_what_epsilon_takes_is_measured_with_the_factors_of_the_code(factor: float) -> None:
-    norm, variance = sim.advise(Scaled(factor), 0.8).norm, factor**2 * 512**-1.6
+    advice, variance = sim.advise(Scaled(factor), 0.8), factor**2 * 512**-1.6
+    norm = advice.norm
+    assert ("lower ε to" in str(advice)) is (factor == 1.0)
     assert norm.variance == pytest.approx(variance, rel=0.05)
     assert norm.lost == pytest.approx(1 - math.sqrt(variance / (variance + 1e-5)), rel=0.05)
 

@@ -161,8 +161,12 @@ def test_a_fan_in_may_be_given_under_any_name_of_a_tensor(name: str) -> None:
         (lambda: nn.Linear(3, 2, device="meta"), {}, "has no numbers yet; move it off the meta device"),
         (lambda: nn.Sequential(nn.LazyLinear(3)), {}, "'0.weight': has no numbers yet; run it once"),
         (lambda: nn.Linear(3, 2, dtype=torch.complex64), {}, "of dtype torch.complex64"),
+        # What such a module multiplies by is made of its factors, at another scale than theirs.
+        (lambda: nn.utils.weight_norm(nn.Conv1d(3, 2, 4)), {}, "'weight_g, weight_v': in an unknown kind"),
+        (lambda: nn.utils.spectral_norm(nn.Linear(3, 2)), {}, "'weight_orig': in an unknown kind"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:Lazy modules")
 def test_what_cannot_be_done_is_refused(
     make: Callable[[], nn.Module], arguments: dict[str, object], message: str
