@@ -171,8 +171,9 @@ class MemberConfig(Settings):
 
     def trains_on(self, part: str) -> bool:
         """Return whether an evaluated data set is trained on, which no held-out one is."""
-        mappings = self.task.mappings if isinstance(self.task, Task) else ()
-        return part not in {HELD_OUT, *(held_out.name for mapping in mappings for held_out in mapping.sets)}
+        if isinstance(self.task, LanguageTask):
+            return True
+        return part not in {HELD_OUT, *(each.name for mapping in self.task.mappings for each in mapping.sets)}
 
     @property
     def name(self) -> str:

@@ -84,10 +84,9 @@ def shuffled_within_combinations(
 ) -> IntArray:
     """Permute the labels among the sequences of each anchor combination: anchors keep their P^s exactly."""
     shuffled = labels.copy()
-    groups = np.stack([population.mapping, population.combination], axis=1)
-    _, group = np.unique(groups, axis=0, return_inverse=True)
-    group = group.reshape(-1)  # NumPy 2.0 returns it as a column.
-    for rows in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
+    number = population.mapping * (population.combination.max() + 1) + population.combination
+    order = np.argsort(number, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
         shuffled[rows] = labels[rng.permutation(rows)]
     return shuffled
 

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Annotated
 
 import numpy as np
@@ -42,17 +42,6 @@ class TextDataset(Dataset):
         ends = np.cumsum([len(rows) for rows in self.parts.values()])
         meta = {"words": json.dumps(self.words), "corpora": json.dumps(list(self.parts))}
         return {"sequences": sequences, "ends": ends}, meta
-
-
-def corpora_of(arrays: Arrays, meta: dict[str, str]) -> dict[str, Corpus]:
-    """Return each corpus as a run trained on it, one document per sequence, from its ``statistics``."""
-    words, names = tuple(json.loads(meta["words"])), json.loads(meta["corpora"])
-    corpora = {}
-    for name, (start, end) in zip(names, pairwise([0, *arrays["ends"].tolist()]), strict=True):
-        rows = arrays["sequences"][start:end]
-        real = rows != PADDING
-        corpora[name] = Corpus(rows[real], np.cumsum(real.sum(axis=1)), words)
-    return corpora
 
 
 def build_text_dataset(task: LanguageTask, seed: int) -> TextDataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -179,8 +180,6 @@ class Run:
 
     def corpora(self) -> dict[str, Corpus]:
         """Return the corpora that a language model trained on, by name, each sequence as a document."""
-        from sim.data.language import corpora_of
-
         if not isinstance(task := self.config.task, LanguageTask):
             raise InputError("run", str(self.path), "not trained on a corpus", "name a language model's run")
 
@@ -200,7 +199,10 @@ class Run:
                 or (arrays["ends"] != expected).any()
             ):
                 raise DamagedError("holds other texts than its configuration names")
-            return corpora_of(arrays, meta)
+            return {
+                name: Corpus(part[part >= 0], np.cumsum((part >= 0).sum(axis=1)), tuple(said.words))
+                for name, part in zip(task.names, np.split(rows, expected[:-1]), strict=True)
+            }
 
         return self._folder.read(STATISTICS, texts)
 
@@ -231,8 +233,8 @@ def find_runs(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     A folder that holds folders of runs is returned as it is, and refused when it is read: the runs in it may
     have different tasks.
     """
-    runs: list[Path] = []
+    runs: dict[str, Path] = {}
     for path in paths_of(paths):
         inside = [] if not is_folder(path) or is_run_folder(path) else runs_inside(path, 1)
-        runs += inside or [path]
-    return runs
+        runs |= {os.path.realpath(run): run for run in inside or [path]}  # One that is named twice is one.
+    return list(runs.values())

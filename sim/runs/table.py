@@ -117,17 +117,17 @@ def axes_of(configs: Iterable[MemberConfig]) -> list[str]:
 def settings_of(config: MemberConfig) -> dict[str, Any]:
     """Return every setting of a run by its name in the table, as a number or a text."""
     sections = {name: getattr(config, name).model_dump(mode="json") for name in SECTIONS}
+    kind = sections["model"].pop("kind")  # A training of the user's own may have a setting with that name.
     counts = Counter(key for values in sections.values() for key in values)
     # A model of the user's own may have settings with such names.
-    counts.update({"run", *ALWAYS, *_OF_TASK, *MEASURED})
+    counts.update({"run", "model", *ALWAYS, *_OF_TASK, *MEASURED})
     flat = dict[str, Any]()
     for section, values in sections.items():
         for key, value in values.items():
             name = key if counts[key] == 1 else f"{section}.{key}"
             flat[name] = json.dumps(value) if isinstance(value, list | dict) else value
-    flat["model"] = flat.pop("kind")
     member = {"init_rate": config.init_rate, "seed": config.seed}
-    return member | flat | dict.fromkeys(_OF_TASK) | _task_settings(config.task)
+    return member | flat | {"model": kind} | dict.fromkeys(_OF_TASK) | _task_settings(config.task)
 
 
 def _task_settings(task: Task | LanguageTask) -> dict[str, Any]:

@@ -179,6 +179,7 @@ def test_losses_are_kept_apart_and_fall(language: Make, tmp_path: Path) -> None:
     assert [len(corpus) for corpus in corpora.values()] == [20, 20]
     texts = [" ".join(corpora["rare"].words[t] for t in document) for document in corpora["rare"]]
     assert texts == _texts(_dataset(member), "rare")
+    assert language(corpora=[{"name": "rsn_test", "files": ["toy.txt"]}]).trains_on("rsn_test")
     with pytest.raises(InputError, match="anchorflow corpus compare"):
         _ = run.task
     with pytest.raises(InputError, match=r"a language model's, .*anchorflow corpus$"):

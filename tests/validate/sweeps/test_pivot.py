@@ -8,7 +8,7 @@ import pytest
 from matplotlib.patches import Rectangle
 from scipy import stats
 
-from sim import make_run_config, train_members
+from sim import AdamW, make_run_config, train_members
 from sim.config.model import EmbMLPConfig
 from sim.runs.table import axes_of, long_records, settings_of
 from tests.validate.sweeps.toy import toy_text, write_toy
@@ -192,15 +192,20 @@ def test_every_setting_of_a_run_is_a_number_or_a_text():
     assert {type(value) for value in found.values()} <= {int, float, str, bool, type(None)}
 
 
-def test_a_setting_of_the_user_s_model_hides_none_of_the_run_s():
+def test_a_setting_of_the_user_s_own_hides_none_of_the_run_s():
     class Seeded(EmbMLPConfig):
         seed: int = 99
         length: int = 98
         epoch: int = 97
 
+    class Kinds(AdamW):
+        kind: int = 96
+        model: int = 95
+
     member = make_run_config({"seeds": [3]}).members()[0]
-    found = settings_of(member.model_copy(update={"model": Seeded()}))
-    assert (found["seed"], found["length"]) == (3, member.task.length)
+    found = settings_of(member.model_copy(update={"model": Seeded(), "training": Kinds()}))
+    assert (found["seed"], found["length"], found["model"]) == (3, member.task.length, "emb-mlp")
+    assert (found["kind"], found["training.model"]) == (96, 95)
     assert [found[f"model.{key}"] for key in ("seed", "length", "epoch")] == [99, 98, 97]
     assert "epoch" not in found
 
