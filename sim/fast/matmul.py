@@ -1,46 +1,31 @@
-"""How this machine computes a step: float32 matrix products, subnormal numbers, freed memory.
-
-Products are measured: on some processors the one that torch calls "bf16" computes in full float32 with better
-kernels, on others it rounds to bfloat16. It is taken only where its measured error is that of float32.
-"""
+"""How this machine computes a step: float32 matrix products, subnormal numbers, freed memory."""
 
 from __future__ import annotations
 
 import ctypes
-import itertools
-import operator
-import timeit
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, partial
 from typing import Any
 
 import torch
 
-from sim.runs.records import Route, RouteReport
-
-ERROR_LIMIT = 8 * 2.0**-23
-"""Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
-
-Rounding the factors to bfloat16 would give 2^-9 per entry, about 1e-4 after averaging over a row."""
-_SETTINGS: Any = getattr(torch.backends.mkldnn, "matmul", None)
-_MARGIN = 1.1
-"""The other route is chosen only if it is faster by this factor."""
+SETTINGS: Any = getattr(torch.backends.mkldnn, "matmul", None)
+"""torch's choice among products; None where it has one alone."""
 
 
-def matmul_route(route: Route) -> AbstractContextManager[None]:
+def matmul_route(route: str) -> AbstractContextManager[None]:
     """Use a route inside the block; restore the caller's setting afterwards."""
     return nullcontext() if route == "default" else _precision("bf16")
 
 
 @contextmanager
 def _precision(name: str) -> Iterator[None]:
-    before = _SETTINGS.fp32_precision
-    _SETTINGS.fp32_precision = name
+    before = SETTINGS.fp32_precision
+    SETTINGS.fp32_precision = name
     try:
         yield
     finally:
-        _SETTINGS.fp32_precision = before
+        SETTINGS.fp32_precision = before
 
 
 @contextmanager
@@ -74,44 +59,6 @@ def keep_freed_memory() -> bool:
 
 def small_products() -> AbstractContextManager[None]:
     """Use the default route inside the block: it is faster for attention's products of a few positions."""
-    if torch.compiler.is_compiling() or _SETTINGS is None or _SETTINGS.fp32_precision != "bf16":
+    if torch.compiler.is_compiling() or SETTINGS is None or SETTINGS.fp32_precision != "bf16":
         return nullcontext()
     return _precision("ieee")
-
-
-@cache
-def choose_route(batch: int, widths: tuple[int, ...], threads: int) -> RouteReport:
-    """Measure speed and error of both routes at the sizes of a training step, and choose one.
-
-    ``batch`` is the number of rows, ``widths`` are a model's consecutive widths, such as (d_m, d_f, d). All
-    runs of a process with these sizes and as many threads take one route.
-    """
-    routes: list[Route] = ["default"]
-    backend: Any = torch.backends.mkldnn
-    if _SETTINGS is not None and backend.is_available():
-        routes.append("bf16-named")
-    gflops, error = dict[str, float](), dict[str, float]()
-    for route in routes:
-        with matmul_route(route):
-            gflops[route], error[route] = _measure(batch, widths)
-    other = routes[-1]
-    pays = error[other] <= ERROR_LIMIT and gflops[other] > _MARGIN * gflops["default"]
-    return RouteReport(route=other if pays else "default", gflops=gflops, error=error)
-
-
-def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:
-    """Return GFLOP/s and the largest error over a step's forward and backward products."""
-    generator = torch.Generator().manual_seed(0)
-    operations, seconds, worst = 0.0, 0.0, 0.0
-    for inner, outer in itertools.pairwise(widths):
-        x = torch.randn(batch, inner, generator=generator)
-        w = torch.randn(inner, outer, generator=generator)
-        y = torch.randn(batch, outer, generator=generator)
-        for a, b in ((x, w), (x.mT, y), (y, w.mT)):
-            exact = a.double() @ b.double()
-            scale = a.double().abs() @ b.double().abs()
-            worst = max(worst, float((((a @ b).double() - exact).abs() / scale).max()))
-            # The shortest time: noise only ever adds to it.
-            seconds += min(timeit.repeat(partial(operator.matmul, a, b), number=1, repeat=30))
-            operations += 2.0 * batch * inner * outer
-    return operations / seconds / 1e9, worst

@@ -1,5 +1,8 @@
 """The matrix product and the kernels of a run's steps: torch's own kernels or compiled ones.
 
+Products are measured: on some processors the one that torch calls "bf16" computes in full float32 with better
+kernels, on others it rounds to bfloat16. It is taken only where its measured error is that of float32.
+
 ``torch.compile`` fuses the operations between the matrix products: a fifth of a Transformer's step. It needs
 a C++ compiler and up to half a minute, or a few seconds if the same model was compiled before (torch keeps
 its work in a folder of its own). So it is for long runs, and its numbers are compared with torch's before any
@@ -8,10 +11,14 @@ step is taken. A continued run keeps its kernels, or its numbers would depend on
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import time
+import timeit
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -19,11 +26,11 @@ from torch import Tensor
 
 from sim.config.model import ModelConfig
 from sim.config.run import Kernels, MemberConfig
-from sim.fast.matmul import ERROR_LIMIT, choose_route
+from sim.fast.matmul import SETTINGS, matmul_route
 from sim.models.base import model_of
 from sim.models.layers import Parameters
 from sim.runs.files import finite
-from sim.runs.records import KernelReport, RouteReport
+from sim.runs.records import KernelReport, Route, RouteReport
 from sim.training.optimizer import Found, Gradients, torch_gradients
 from sim.training.trainer import Trainer
 from theory import InputError
@@ -31,6 +38,12 @@ from theory import InputError
 _REMEDY = 'install a C++ compiler, or ask for "torch"'
 COMPILE_FROM = 20_000
 """Steps from which "auto" compiles: 1.5 to 2 ms saved per step pay for half a minute."""
+ERROR_LIMIT = 8 * 2.0**-23
+"""Largest componentwise error |fl(ab) − ab| / |a||b| that passes for float32: eight of its rounding units.
+
+Rounding the factors to bfloat16 would give 2^-9 per entry, about 1e-4 after averaging over a row."""
+_MARGIN = 1.1
+"""The other route is chosen only if it is faster by this factor."""
 
 
 def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
@@ -42,6 +55,44 @@ def member_route(member: MemberConfig, device: str = "cpu") -> RouteReport:
     # More rows take more time and memory to measure, and tell no more.
     rows = 1000 if batch == "full" else min(int(batch) * model.rows(task.length), 1000)
     return choose_route(rows, model.widths(task.vocab_size), torch.get_num_threads())
+
+
+@cache
+def choose_route(batch: int, widths: tuple[int, ...], threads: int) -> RouteReport:
+    """Measure speed and error of both routes at the sizes of a training step, and choose one.
+
+    ``batch`` is the number of rows, ``widths`` are a model's consecutive widths, such as (d_m, d_f, d). All
+    runs of a process with these sizes and as many threads take one route.
+    """
+    routes: list[Route] = ["default"]
+    backend: Any = torch.backends.mkldnn
+    if SETTINGS is not None and backend.is_available():
+        routes.append("bf16-named")
+    gflops, error = dict[str, float](), dict[str, float]()
+    for route in routes:
+        with matmul_route(route):
+            gflops[route], error[route] = _measure(batch, widths)
+    other = routes[-1]
+    pays = error[other] <= ERROR_LIMIT and gflops[other] > _MARGIN * gflops["default"]
+    return RouteReport(route=other if pays else "default", gflops=gflops, error=error)
+
+
+def _measure(batch: int, widths: tuple[int, ...]) -> tuple[float, float]:
+    """Return GFLOP/s and the largest error over a step's forward and backward products."""
+    generator = torch.Generator().manual_seed(0)
+    operations, seconds, worst = 0.0, 0.0, 0.0
+    for inner, outer in itertools.pairwise(widths):
+        x = torch.randn(batch, inner, generator=generator)
+        w = torch.randn(inner, outer, generator=generator)
+        y = torch.randn(batch, outer, generator=generator)
+        for a, b in ((x, w), (x.mT, y), (y, w.mT)):
+            exact = a.double() @ b.double()
+            scale = a.double().abs() @ b.double().abs()
+            worst = max(worst, float((((a @ b).double() - exact).abs() / scale).max()))
+            # The shortest time: noise only ever adds to it.
+            seconds += min(timeit.repeat(partial(operator.matmul, a, b), number=1, repeat=30))
+            operations += 2.0 * batch * inner * outer
+    return operations / seconds / 1e9, worst
 
 
 def route_for(member: MemberConfig, recorded: dict[str, Any], device: str) -> RouteReport:

@@ -13,10 +13,9 @@ import pytest
 import torch
 
 from sim import Run, Trainer, train_together
-from sim.fast.matmul import ERROR_LIMIT, choose_route
 from sim.models.base import model_of
 from sim.training import kernels
-from sim.training.kernels import check_kernels, choose_kernels
+from sim.training.kernels import ERROR_LIMIT, check_kernels, choose_kernels, choose_route
 from sim.training.optimizer import torch_gradients
 from tests.run_folder import contents
 from tests.sim.conftest import TRANSFORMER, small, small_member, stopped_after
@@ -162,5 +161,5 @@ def test_the_chosen_route_is_accurate(monkeypatch: pytest.MonkeyPatch) -> None:
         (ERROR_LIMIT, 1.0, "default"),
     ):
         measured = iter([(1.0, 1e-7), (speed, error)])
-        monkeypatch.setattr("sim.fast.matmul._measure", lambda *_, own=measured: next(own))
+        monkeypatch.setattr("sim.training.kernels._measure", lambda *_, own=measured: next(own))
         assert choose_route.__wrapped__(64, (48, 96, 48), 1).route == route
