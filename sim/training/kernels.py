@@ -124,7 +124,8 @@ def choose_kernels(
     if kept == "auto" and trainer.training.epochs * trainer.steps_per_epoch < COMPILE_FROM:
         return KernelReport(used="torch", reason=f"fewer than {COMPILE_FROM} steps")
     if trainer.device.type != "cpu" and trainer.model.reads_text:
-        report = KernelReport(used="torch", reason="on a GPU, those need sequences of one length")
+        reason = "on a GPU, compiled ones are for sequences of one length"
+        report = KernelReport(used="torch", reason=reason)
     else:
         report = _compile(trainer)
     if wanted == "compiled" and report.used != "compiled":
