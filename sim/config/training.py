@@ -29,6 +29,8 @@ HALF = 0.5
 """The accuracy at which a data set counts as fitted: half-way between none and all of it."""
 HELD_OUT = "rsn_test"
 """The data set that is never trained on."""
+MOST_EVALUATIONS = 150_000
+"""As many as fit into the largest record of a run that is read (``sim.runs.records``)."""
 Epoch = Annotated[int, Field(ge=0, le=MANY)]
 
 
@@ -98,14 +100,18 @@ class TrainingConfig(Section):
     """Epochs between checkpoints."""
 
     @model_validator(mode="after")
-    def _warmup_fits(self) -> TrainingConfig:
-        if self.schedule == "warmup-cosine" and self.warmup_epochs >= self.schedule_length:
-            problem = f"leaves no room in {self.schedule_length} epochs"
+    def _makes_sense(self) -> TrainingConfig:
+        length = self.schedule_epochs or self.epochs
+        if self.schedule == "warmup-cosine" and self.warmup_epochs >= length:
+            problem = f"leaves no room in {length} epochs"
             remedy = f"give fewer, or more {'schedule_' * bool(self.schedule_epochs)}epochs"
             raise InputError("warmup_epochs", self.warmup_epochs, problem, remedy)
         if self.evaluations_per_epoch > 1 and self.evaluate_every > 1:
             several = f"evaluations_per_epoch = {self.evaluations_per_epoch} needs 1"
             raise InputError("evaluate_every", self.evaluate_every, several, "set evaluate_every = 1")
+        if (n := self.epochs // self.evaluate_every * self.evaluations_per_epoch) > MOST_EVALUATIONS:
+            problem = f"makes {n} evaluations, and a run's record holds {MOST_EVALUATIONS}"
+            raise InputError("evaluate_every", self.evaluate_every, problem, "evaluate less often")
         return self
 
     def rate_at(self, step: int, steps_per_epoch: int) -> float:
@@ -118,7 +124,7 @@ class TrainingConfig(Section):
             return self.learning_rate
         by_step = self.schedule_every == "step"
         time, per_epoch = (step, steps_per_epoch) if by_step else (step // steps_per_epoch, 1)
-        warmup, total = self.warmup_epochs * per_epoch, self.schedule_length * per_epoch
+        warmup, total = self.warmup_epochs * per_epoch, (self.schedule_epochs or self.epochs) * per_epoch
         peak, final = self.peak_learning_rate, self.final_learning_rate
         if time < warmup:
             return self.learning_rate + (peak - self.learning_rate) * time / warmup
@@ -130,11 +136,6 @@ class TrainingConfig(Section):
         parts = self.evaluations_per_epoch
         marks = (round(part * steps_per_epoch / parts) for part in range(1, parts + 1))
         return next(mark for mark in marks if mark > position)
-
-    @property
-    def schedule_length(self) -> int:
-        """The schedule's length in epochs."""
-        return self.schedule_epochs or self.epochs
 
     @property
     def peak_learning_rate(self) -> float:

@@ -134,6 +134,7 @@ def test_a_warm_up_without_room_names_what_makes_room(length: str) -> None:
         ({"training": {"optimizer": "adam"}}, "training.optimizer"),
         ({"training": {"evaluations_per_epoch": 2}}, "training.evaluate_every"),
         ({"training": {"frozen": "W1"}}, "training.frozen"),
+        ({"training": {"epochs": 20_000, "evaluate_every": 1, "evaluations_per_epoch": 8}}, "training.eval"),
         ({"sources": {"model.nrm": "paper"}}, "sources"),
         ({"model": {"kind": "gpt2", 1: 2}}, "model"),
         ({"model": {"kind": ["x"]}}, "model.kind"),
