@@ -157,6 +157,8 @@ def pending_runs(
     """Return the runs left to train; before any work, refuse paths that are taken and unusable settings."""
     if len(members) != len(paths):
         raise InputError("paths", len(paths), f"not one for each of {len(members)} runs", "give as many")
+    if len({*paths}) < len(paths):
+        raise InputError("paths", [str(path) for path in paths], "a folder for two runs", "give each its own")
     for _, alike in groupby(members, lambda m: (m.model, m.data, m.training, m.task)):
         member = next(alike)
         check_size(member)

@@ -186,6 +186,12 @@ def test_no_member_is_refused() -> None:
         train_together([], [])
 
 
+def test_a_folder_for_two_runs_is_refused_before_any_is_replaced(folder: Path) -> None:
+    with pytest.raises(InputError, match="a folder for two runs; give each its own"):
+        train_members(small(seeds=[0, 1]).members(), [folder, folder], overwrite=True)
+    assert Run.open(folder).config == small_member()
+
+
 def test_a_diverged_run_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
     options = {"optimizer": "sgd", "weight_decay": 0.01, "clip_norm": 0.0, "dtype": "float32"}
     wild = small(learning_rate=1e30, seeds=[0, 1], **options)
