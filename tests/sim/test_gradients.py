@@ -1,6 +1,6 @@
 """Derivatives by hand against autograd's, for every kind of model; GPT-2's logits and loss."""
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from sim.architectures.gpt2 import GPT2
 from sim.config.model import EmbMLPConfig
 from sim.fast.gpt2 import tied_gradients
 from sim.fast.layers import emb_mlp as by_hand
-from sim.models.base import model_of
+from sim.models.base import _REGISTERED, model_of
 from sim.models.initial import build
 from sim.models.layers import Parameters
 from tests.sim.conftest import NOISY_TASK, small_member
@@ -107,22 +107,17 @@ def test_a_model_derived_from_another_does_not_take_its_gradients() -> None:
     assert not torch.allclose(losses, model_of(member.model).gradients(*batch)[0])
 
 
-class TransposedConfig(EmbMLPConfig):
-    kind: Literal["transposed"] = "transposed"  # type: ignore[assignment]
+def test_gradients_of_ones_own_may_lie_in_memory_as_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    def transposed(*of_batch: Any) -> tuple[Tensor, Parameters]:
+        losses, gradients = by_hand(*of_batch)
+        return losses, {name: g.mT.contiguous().mT for name, g in gradients.items()}
 
-
-def transposed(*of_batch: Any) -> tuple[Tensor, Parameters]:
-    losses, gradients = by_hand(*of_batch)
-    return losses, {name: g.mT.contiguous().mT for name, g in gradients.items()}
-
-
-register_model(TransposedConfig, EmbMLP, gradients=transposed)
-
-
-def test_gradients_of_ones_own_may_lie_in_memory_as_they_like() -> None:
-    one, other = (Trainer([of_model(SIZES | {"kind": kind})]) for kind in ("emb-mlp", "transposed"))
-    for trainer in (one, other):
-        trainer.advance(3)
+    trainers, registered = list[Trainer](), cast(Any, _REGISTERED)
+    for gradients in (by_hand, transposed):
+        monkeypatch.setitem(registered, EmbMLPConfig, (EmbMLP, gradients))
+        trainers.append(Trainer([of_model(SIZES | {"kind": "emb-mlp"})]))
+        trainers[-1].advance(3)
+    one, other = trainers
     for name, weight in one.parameters.items():
         assert torch.equal(other.parameters[name], weight), name
 
