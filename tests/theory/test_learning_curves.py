@@ -235,6 +235,29 @@ def test_an_accuracy_is_where_its_step_is():
     assert relative(again.W_emb, found.W_emb) < 0.02
 
 
+class Growing:
+    """Forty weights whose loss is −y³/3."""
+
+    sizes, dtype = (40,), np.float64
+
+    def mean(self, y):
+        return -(y**2)
+
+    def variance(self, y):
+        return np.zeros_like(y)
+
+
+def test_the_first_step_of_a_course_does_not_lag():
+    """The weights double in it, so that it takes several intervals: through the first they went backwards."""
+    start = np.random.default_rng(0).uniform(0.0025, 0.0075, 40)
+    lagging, not_lagging = (
+        next(MeanTraining(Growing(), AdamSettings(5e-3), 0.0, 0.03, lagging=lags).follow(start, [1])).mean
+        for lags in (True, False)
+    )
+    assert lagging == pytest.approx(not_lagging)
+    assert (lagging > start).all()
+
+
 def test_what_is_never_reached_is_nan():
     found = theory.predicted_embedding(
         TASK, AdamSettings(1e-4), accuracies=[0.0, 0.99], max_epochs=1, **OPTIONS

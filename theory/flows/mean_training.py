@@ -364,4 +364,4 @@ class FirstMoment:
     def _lag(self, taken: float) -> float:
         """Return ℓ, the mean age of the gradients averaged after some steps."""
         kept = self._beta**taken
-        return self._beta / (1 - self._beta) - taken * kept / (1 - kept) if taken > 0 else 0.0
+        return self._beta / (1 - self._beta) - taken * kept / (1 - kept) if taken > 1 else 0.0
