@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.docs_script import load_script
+from tests.docs.pages import load_script
 from tests.processes import ROOT, python
 from theory.derive import derivations
 

@@ -1,19 +1,23 @@
-"""What the pages tell a reader to write and to run, and how it is done here."""
+"""What the pages tell a reader to write and to run, how it is done here; docs' scripts as modules."""
 
+import importlib
 import re
 import runpy
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from validate.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 PAGES = [
     str(page.relative_to(ROOT))
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
     if not {"node_modules", "_build"} & set(page.parts)
 ]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -50,3 +54,10 @@ def follow(
                 runpy.run_path(arguments[0], run_name="__main__")
             said[line.removeprefix("$ ")] = code, capsys.readouterr().out
     return said
+
+
+def load_script(name: str) -> Any:
+    """Import docs/NAME.py, which belongs to no package; as when it runs, it finds the scripts beside it."""
+    if str(DOCS) not in sys.path:
+        sys.path.append(str(DOCS))
+    return importlib.import_module(name)

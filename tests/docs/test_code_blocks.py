@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from sim import Run, make_run_config, train
-from tests.docs.pages import PAGES, ROOT, blocks
-from tests.docs_script import DOCS, load_script
+from tests.docs.pages import DOCS, PAGES, ROOT, blocks, load_script
 from tests.processes import python
 from theory import Task, label_distribution
 from validate.cli import main

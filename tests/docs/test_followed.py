@@ -11,8 +11,7 @@ import pytest
 import sim
 from sim.config.language import LanguageTask
 from sim.data.corpus import digest_of
-from tests.docs.pages import ROOT, blocks, follow
-from tests.docs_script import load_script
+from tests.docs.pages import ROOT, blocks, follow, load_script
 from validate.studies.study import load_study
 
 pytestmark = pytest.mark.usefixtures("here")

@@ -15,8 +15,7 @@ import theory
 import validate
 from sim.config.run import make_run_config
 from sim.config.task_files import read_description
-from tests.docs.pages import PAGES, ROOT, blocks
-from tests.docs_script import load_script
+from tests.docs.pages import PAGES, ROOT, blocks, load_script
 from theory import InputError, Task
 from validate import Claim, Endpoint, above, judge_claims, ledger, over_seeds
 from validate.commands import find_command

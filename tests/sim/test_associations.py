@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from sim import train_associations
-from tests.docs_script import load_script
+from tests.docs.pages import load_script
 from tests.theory.corpus.test_corpus_geometry import markov
 from tests.toy_text import toy_documents
 from theory import InputError, corpus_associations
