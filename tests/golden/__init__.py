@@ -5,7 +5,9 @@ public names and commands only. Of the numbers in a value, in order, their count
 plain, of squares, and against fixed random weights, so that a change of any, or of their order, is seen.
 """
 
+import contextlib
 import importlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -14,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from validate.cli import main
 
 FOLDER = Path(__file__).parent
 RTOL = 1e-9
@@ -48,6 +52,23 @@ def summary(array: Any) -> list[float]:
     array = np.nan_to_num(array, nan=1e9, posinf=1e12, neginf=-1e12)
     weights = np.random.default_rng(0).uniform(1, 2, array.size)
     return [array.size, float(array.sum()), float((array**2).sum()), float(array @ weights)]
+
+
+def said(*arguments: str) -> str:
+    """Return what a command prints that succeeds, whatever its verdicts."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
+        code = main([*arguments])
+    assert code in (0, 1), arguments
+    return out.getvalue()
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield every number in nested lists and dictionaries, as of a command's JSON, with its path."""
+    if isinstance(value, dict | list | tuple):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(item, f"{path}/{key}")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path, float(value)
 
 
 def areas() -> list[str]:

@@ -9,12 +9,24 @@ from typing import Any
 import numpy as np
 
 from sim import make_run_config, train
-from tests.golden.commands import leaves
-from tests.golden.task_labels import TASKS
+from tests.golden import leaves
 from tests.validate.test_sampled_prediction import LARGE
-from theory import Task
+from theory import Lookup, Mapping, Shift, Sum, Task
 from validate import FIGURES, Prediction, Report, draw_figure, group_runs, observe_path
 
+SHIFTS = [
+    Mapping((1, 2, 3, 4), Shift({1: 5, 2: 1, 3: -2, 4: -8}), "shifts"),
+    Mapping((5, 6, 7), Sum(), "sums", {(5, 6)}),
+    Mapping((8, 9), Lookup(), "table"),
+]
+TASKS = {
+    "emb-mlp": Task.paper(length=3),
+    "held out": Task(
+        keys=range(20, 32), reasoning_anchors=range(5, 9), memory_anchors=range(1, 5), n_anchors=2,
+        length=5, vocab_size=64, held_out={(5, 6), (6, 5), (7, 7)},
+    ),
+    "shifts": Task(keys=range(20, 40), n_anchors=2, length=5, vocab_size=64, mappings=SHIFTS),
+}  # fmt: skip
 KEPT = Path(__file__).parents[2] / "validate" / "kept"
 TRAINING = {"epochs": 2, "batch_size": 50, "learning_rate": 1e-2, "snapshot_epochs": [1], "dtype": "float64"}
 TRAINED = {
@@ -44,8 +56,8 @@ def _sorted(arrays: list[Any]) -> list[Any]:
 
 
 def _predictions() -> Iterator[tuple[str, Any]]:
-    for name in ("emb-mlp", "held out", "shifts"):
-        yield f"predict {name}", dict(leaves(Prediction.of(TASKS[name]).to_json()))
+    for name, task in TASKS.items():
+        yield f"predict {name}", dict(leaves(Prediction.of(task).to_json()))
     sampled = Prediction.of(Task.from_toml(LARGE), n_samples=2000, seed=3)
     yield "predict sampled", dict(leaves(sampled.to_json()))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sim import make_run_config, train
-from tests.golden.commands import said
+from tests.golden import said
 from validate import answers, compare_runs, group_runs, judge_demo
 from validate.predict.predictors import FITTED_WIDTH
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sim import find_runs
-from tests.golden.commands import said
+from tests.golden import said
 from tests.validate.sweeps.toy import TOY
 from validate import load_study, study_names
 from validate.sweeps import load_sweep, run_name

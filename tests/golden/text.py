@@ -1,5 +1,6 @@
 """Corpora: geometry, associations, data sets, the commands."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import sim
 import theory
 import validate
 from sim import build_corpus
-from tests.golden.commands import command
+from tests.golden import leaves, said
 from tests.toy_text import toy_documents
 
 RTOLS = {"": 1e-7}
@@ -81,9 +82,9 @@ def commanded() -> Iterator[tuple[str, Any]]:
         tensors = {"wte.weight": torch.randn(build_corpus(toy_documents(80)).vocab_size, 5)}
         save_file(tensors | {"other": torch.zeros(3, 3)}, checkpoint)
         predict = ("corpus", "predict", str(text), "--nearest", "dog", "--predictor", "tied")
-        yield "corpus predict", command(*predict)
+        yield "corpus predict", dict(leaves(json.loads(said(*predict, "--json"))))
         embedding = ("corpus", "embedding", str(text), "--checkpoint", str(checkpoint), "--top", "11")
-        yield "corpus embedding", command(*embedding)
+        yield "corpus embedding", dict(leaves(json.loads(said(*embedding, "--json"))))
     rng = np.random.default_rng(2)
     pairs = rng.integers(12, size=(300, 2)), rng.integers(12, size=300)
     found = validate.compare_embedding(rng.standard_normal((12, 3)), pairs).to_json()["comparisons"]
