@@ -24,12 +24,12 @@ FOLLOWS, RANDOM = ["random", "distribution", "distribution"], ["random"] * 3
 FLAT = {"mem": [0.05] * 11, "rsn_train": [0.05] * 11, "rsn_test": [0.0] * 11}
 
 
-def made(rate, kinds, seeds=(0, 1, 2), accuracy=None):
+def made(rate, kinds, seeds=(0, 1, 2), accuracy=None, out="runs/mine"):
     runs = []
     for seed in seeds:
         arrays = of_embeddings(kinds, seed)
         found = run(rate, seed, accuracy or learning(small=rate > 0.5), arrays=arrays)
-        path = Path(f"runs/mine/gamma{rate:g}_seed{seed}")
+        path = Path(out, f"gamma{rate:g}_seed{seed}")
         timed = found.provenance | {"wall_seconds": 1.0}
         runs.append(dataclasses.replace(found, path=path, provenance=timed))
     return Setting(f"γ = {rate:g}", tuple(runs))
@@ -235,9 +235,8 @@ def test_a_remedy_names_the_same_folders_everywhere(inside, runs_folder, monkeyp
     assert Path(there.removeprefix("anchorflow compare ")).resolve() == runs_folder.resolve()
 
 
-def test_runs_in_the_root_folder_have_a_remedy(small):
-    runs = tuple(dataclasses.replace(run, path=Path("/gamma0.8_seed0")) for run in small.runs)
-    command = missing_command(dataclasses.replace(small, runs=runs), [0.3], [0], 2)
+def test_runs_in_the_root_folder_have_a_remedy():
+    command = missing_command(made(0.8, FOLLOWS, out="/"), [0.3], [0], 2)
     assert "/gamma0.8_seed0/config.json" in command
     assert "--out /-longer" in command
 
@@ -251,12 +250,11 @@ def test_longer_runs_have_the_snapshots_that_the_shorter_ones_reached(small):
     assert command.split("--training.snapshot-epochs ")[1].split() == [str(2 * e) for e in epochs[:2]]
 
 
-def test_longer_runs_that_are_there_are_compared(small, tmp_path):
+def test_longer_runs_that_are_there_are_compared(tmp_path):
     there = tmp_path / "mine-longer/gamma0.3_seed0"
     there.mkdir(parents=True)
     (there / "config.json").touch()
-    runs = tuple(dataclasses.replace(run, path=tmp_path / "mine/gamma0.8_seed0") for run in small.runs)
-    like = dataclasses.replace(small, runs=runs)
+    like = made(0.8, FOLLOWS, out=tmp_path / "mine")
     assert missing_command(like, [0.3], [0], 2) == f"anchorflow compare {tmp_path}/mine-longer"
     assert missing_command(like, [0.3], [0, 1], 2).startswith("anchorflow train")
 

@@ -118,9 +118,9 @@ def _stream(monkeypatch, columns, term="xterm"):
     return stream
 
 
-def _printed(monkeypatch, columns, spare=()):
-    stream = _stream(monkeypatch, columns)
-    print_table("title", HEADER, ROWS, spare=spare, notes=["settings: whose they are", "holds: it is met"])
+def _printed(monkeypatch, columns, header, rows, term="xterm", **options):
+    stream = _stream(monkeypatch, columns, term)
+    print_table("title", header, rows, **options)
     return stream.getvalue()
 
 
@@ -129,7 +129,7 @@ def _plain(text):
 
 
 def test_each_row_is_one_line_in_a_pipe(monkeypatch):
-    text = _printed(monkeypatch, None)
+    text = _printed(monkeypatch, None, HEADER, ROWS)
     assert "\x1b" not in text
     for row in ROWS:
         assert any(all(cell in line for cell in row) for line in text.splitlines())
@@ -146,32 +146,30 @@ def test_a_row_of_the_answer_goes_on_below_its_own_text(monkeypatch):
 
 
 def test_a_list_of_cells_leaves_out_the_empty_ones(monkeypatch):
-    stream = _stream(monkeypatch, 40)
-    print_table("title", ["first", "second"], [["a" * 30, ""], ["b" * 30, "c" * 30]])
-    names = [line.split(":")[0].strip() for line in _plain(stream.getvalue())[1:4]]
+    printed = _printed(monkeypatch, 40, ["first", "second"], [["a" * 30, ""], ["b" * 30, "c" * 30]])
+    names = [line.split(":")[0].strip() for line in _plain(printed)[1:4]]
     assert names == ["first", "first", "second"]
 
 
 def test_spare_columns_go_with_their_explanation_and_may_have_names_in_brackets(monkeypatch):
-    wide, narrow = (_printed(monkeypatch, columns, ("settings",)) for columns in (120, 50))
+    options = {"spare": ["settings"], "notes": ["settings: whose they are", "holds: it is met"]}
+    wide, narrow = (_printed(monkeypatch, columns, HEADER, ROWS, **options) for columns in (120, 50))
     assert ("sibling" in wide, "settings: whose they are" in wide) == (True, True)
     assert ("sibling" in narrow, "settings:" in narrow, "holds: it is met" in narrow) == (False, False, True)
-    stream = _stream(monkeypatch, 40)
-    print_table("title", ["run", "loss [a b]"], [["x" * 39, "0.100"]], spare=["loss [a b]"])
-    assert "not shown in 40 columns: loss [a b]\n" in stream.getvalue()
+    header, row = ["run", "loss [a b]"], ["x" * 39, "0.100"]
+    printed = _printed(monkeypatch, 40, header, [row], spare=["loss [a b]"])
+    assert "not shown in 40 columns: loss [a b]\n" in printed
 
 
 @pytest.mark.parametrize("columns", [None, 80])
 def test_characters_of_two_columns_are_whole(monkeypatch, columns):
-    printed = _stream(monkeypatch, columns)
-    print_table("title", ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
-    assert {"中文字符  1", "日本      2"} <= {*_plain(printed.getvalue())}
+    printed = _printed(monkeypatch, columns, ["語", "n"], [["中文字符", "1"], ["日本", "2"]])
+    assert {"中文字符  1", "日本      2"} <= {*_plain(printed)}
 
 
 def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch):
-    stream = _stream(monkeypatch, 120, "dumb")
-    print_table("title", ["x", "y"], [["x" * 60, "y" * 50]])
-    assert "x" * 60 + "  " + "y" * 50 in _plain(stream.getvalue())
+    printed = _printed(monkeypatch, 120, ["x", "y"], [["x" * 60, "y" * 50]], "dumb")
+    assert "x" * 60 + "  " + "y" * 50 in _plain(printed)
 
 
 @given(
@@ -179,9 +177,7 @@ def test_a_terminal_that_cannot_redraw_a_line_is_as_wide_as_it_says(monkeypatch)
 )
 def test_every_word_is_whole_in_lines_that_fit(rows, width):
     with pytest.MonkeyPatch.context() as patch:
-        stream = _stream(patch, width)
-        print_table("title", ["x", "y", "z"], rows)
-    lines = _plain(stream.getvalue())
+        lines = _plain(_printed(patch, width, ["x", "y", "z"], rows))
     assert max(map(len, lines)) <= width
     assert {cell for row in rows for cell in row if cell} <= {word for line in lines for word in line.split()}
 

@@ -14,7 +14,7 @@ from validate.judge.measures import learning as measured
 from validate.judge.measures.agreement import scrambled, spearman
 from validate.observe import NotObservedError
 from validate.observe.bounds import Bound
-from validate.observe.times import bias, curve, early_epoch
+from validate.observe.times import curve, early_epoch
 
 NEVER = [0.0] * 11
 
@@ -105,6 +105,3 @@ def test_rates_that_learned_nothing_say_nothing():
     assert measured.least_gain(seed, learned=True) > 0.5
     silent = {cell: found for cell, found in seed.items() if cell[0] == "slow"}
     assert math.isnan(measured.least_gain(silent, learned=True))
-    good = {cell: found for cell, found in seed.items() if cell[0] == "good"}
-    difference = bias(good["good", 0.8]) - bias(good["good", 0.3])
-    assert measured.least_gain(good) == difference
