@@ -94,22 +94,6 @@ def _files(here):
     (here / "task.toml").write_text(TASK)
 
 
-@pytest.fixture
-def seen(_files, monkeypatch):
-    """What an engine in Dask's stead is given; the jobs are trained in this process."""
-    calls: list[Any] = []
-
-    def train_jobs(jobs, execution, stop, report):
-        calls.append((len(jobs), execution))
-        here = Execution(resume=execution.resume, shared=execution.shared)
-        return engine_of("local")(jobs, here, stop, report)
-
-    for name in ("dask", "slurm"):
-        monkeypatch.setitem(ENGINES, name, f"{__name__}:train_jobs")
-    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
-    return calls
-
-
 @pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize(
@@ -125,8 +109,19 @@ def test_options_that_do_not_fit(command, arguments, named, refused):
     assert named in refused(*command, *arguments)
 
 
+@pytest.mark.usefixtures("_files")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_the_jobs_go_to_the_engine_that_is_asked_for(command, seen, cli):
+def test_the_jobs_go_to_the_engine_that_is_asked_for(command, cli, monkeypatch):
+    """By another in Dask's stead, which trains them in this process."""
+    seen: list[Any] = []
+
+    def train_jobs(jobs, execution, stop, report):
+        seen.append((len(jobs), execution))
+        here = Execution(resume=execution.resume, shared=execution.shared)
+        return engine_of("local")(jobs, here, stop, report)
+
+    monkeypatch.setitem(ENGINES, "dask", f"{__name__}:train_jobs")
+    monkeypatch.setitem(sys.modules[__name__].__dict__, "train_jobs", train_jobs)
     printed = cli(*command, "--scheduler", "tcp://x:1", "--workers", "3")
     ((n_jobs, execution),) = seen
     assert n_jobs == len(list(Path("out").rglob("config.json"))) > 1

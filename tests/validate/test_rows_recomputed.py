@@ -52,15 +52,9 @@ def with_interval(values: list[float]) -> str:
     return f"{mean:.2f} [{mean - half:.2f}, {mean + half:.2f}]"
 
 
-@pytest.fixture(scope="module")
-def small() -> list[Seed]:
-    return seeds(0.8)
-
-
-def test_bias_similarity_and_order_are_what_the_command_prints(cli: Cli, small: list[Seed]) -> None:
-    bias = [
-        s.held_out_at_half() - large.held_out_at_half() for s, large in zip(small, seeds(0.3), strict=True)
-    ]
+def test_bias_similarity_and_order_are_what_the_command_prints(cli: Cli) -> None:
+    small, large = seeds(0.8), seeds(0.3)
+    bias = [s.held_out_at_half() - other.held_out_at_half() for s, other in zip(small, large, strict=True)]
     alike = [float(np.mean([*s.cosines("memory").values()])) for s in small]
     pairs = (s.cosines("reasoning") for s in small)
     order = [float(spearmanr([b - a for a, b in own], [*own.values()]).statistic) for own in pairs]
