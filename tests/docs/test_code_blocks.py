@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from sim import Run, make_run_config, train
 from tests.docs.pages import DOCS, PAGES, ROOT, blocks, load_script
 from tests.processes import python
-from theory import Task, label_distribution
+from tests.validate.figures.synthetic import several
+from theory import InputError, Task, label_distribution
 from validate.cli import main
+from validate.figures.paper import FIGURES, paper_figure
+from validate.report.figures import paper_figures
 
 pytestmark = pytest.mark.usefixtures("here")
 FOLLOWED = ("corpus", "tutorial", *(f"howto/{page}" for page in ("advise", "any_model", "record", "series")))
@@ -86,7 +90,6 @@ def _importable(monkeypatch):
     yield
     from sim.config.model import KINDS
     from sim.config.training import OPTIMIZERS
-    from validate import FIGURES
     from validate.predict.predictors import PREDICTORS
 
     # Whoever imports the file next registers its kind anew.
@@ -97,12 +100,21 @@ def _importable(monkeypatch):
 
 
 @pytest.mark.usefixtures("_importable")
-def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys):
+def test_a_model_of_ones_own_is_trained_drawn_and_judged(capsys, cli):
     execute("docs/howto/extend.md")
     said = capsys.readouterr().out
     assert "rsn_test" in said
     assert said.endswith("fails\n")
     assert Path("runs/bag-of-words/gamma0.3_seed0/snapshots/epoch_000002.safetensors").exists()
+    assert Path("figures/fig101_norms.png").stat().st_size > 5000
+    cli("figures", "101", "--out", "other")
+    assert list(FIGURES) == sorted(FIGURES)
+    with pytest.raises(InputError, match=r"already names .*; choose another"):
+        paper_figure(101, "Second")(FIGURES[101].build)
+    with patch.dict(FIGURES, {101: FIGURES[101]}, clear=True):
+        ((of_report,), missing) = paper_figures(several("emb-mlp"))
+    assert of_report.title.startswith("Fig. 101: ")
+    assert not missing
 
 
 EXAMPLE = blocks("README.md", "python")[0]

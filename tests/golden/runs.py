@@ -35,10 +35,10 @@ def coded(rows: Sequence[Sequence[Any]]) -> list[list[float]]:
     return [[number(cell) for cell in row] for row in rows]
 
 
-def table(text: str, *, without: str = "") -> list[list[float]]:
-    """Return a table in CSV, its header included, but for the column that names a folder."""
+def table(text: str) -> list[list[float]]:
+    """Return a table in CSV, its header included, but for the column that names a run's folder."""
     rows = list(csv.reader(io.StringIO(text)))
-    left_out = rows[0].index(without) if without else -1
+    left_out = rows[0].index("run")
     return coded([[cell for i, cell in enumerate(row) if i != left_out] for row in rows])
 
 
@@ -62,10 +62,9 @@ def of_a_sweep(folder: Path) -> Iterator[tuple[str, Any]]:
     yield "sweep: names of runs", coded([list(sweep.members)])
     yield "sweep: settings", coded([list(row.values()) for row in sweep.settings.values()])
     said("sweep", str(file), "--out", str(out), "--workers", "1")
-    yield "sweep: table.csv", table((out / "table.csv").read_text())
     runs = [str(path) for path in find_runs(out)]
-    yield "table --csv -", table(said("table", *runs, "--csv", "-"), without="run")
-    yield "table --long --csv -", table(said("table", *runs, "--long", "--csv", "-"), without="run")
+    yield "table --csv -", table(said("table", *runs, "--csv", "-"))
+    yield "table --long --csv -", table(said("table", *runs, "--long", "--csv", "-"))
     show = ["sweep", "show", str(out), "--x", "init_rate", "--y", "learning_rate", "--json"]
     for label, options in {
         "accuracy": [],

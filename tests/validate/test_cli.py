@@ -228,7 +228,7 @@ def test_train_then_compare(config, tmp_path, cli):
         ("figures --format gif", ["--format", "png, pdf, svg"]),
         ("figures 3 --runs", ["--runs", "needs a value"]),
         ("compare", ["RUN", "example: anchorflow compare"]),
-        ("compare nowhere", ["nowhere", "train into it"]),
+        ("compare nowhere", ["nowhere", "no such folder", "train into it"]),
         ("sweep show nowhere", ["nowhere", "no such folder"]),
         ("sweep show nowhere --out /dev/null", ["out = '/dev/null'", "a device"]),
         ("study --drop", ["drop", "add --keep"]),
@@ -242,6 +242,7 @@ def test_bad_input_is_one_sentence_before_any_work(line, words, refused):
 
 FILES = {
     "run.json": (b'{"keys": "1..2"}', "JSON, but not a run's config.json"),
+    "list.json": (b"[]", "JSON, but not a run's config.json"),
     "cut.json": (b'{"keys": "1..2",,}', "correct the JSON"),
     "json.toml": (b'\n{"keys": "1..2"}', "looks like JSON"),
     "cut.toml": (b"keys = [1, 2", "not valid TOML"),

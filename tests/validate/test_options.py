@@ -11,6 +11,7 @@ import pytest
 
 from sim import Execution, TrainingConfig
 from sim.training.engines import ENGINES, engine_of
+from tests.docs.pages import DOCS
 from tests.processes import python
 from tests.tiny_task import TASK, TINY
 from tests.validate.sweeps.toy import write_toy
@@ -130,9 +131,6 @@ def test_the_jobs_go_to_the_engine_that_is_asked_for(command, cli, monkeypatch):
     assert "engine: dask, workers: 3" in printed.err  # This machine's rates say nothing.
 
 
-MODEL = Path(__file__).parents[2] / "docs" / "extending" / "bag_of_words.py"
-
-
 def test_a_file_is_imported_and_no_namesake(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.path", [*sys.path])
     (tmp_path / "random.py").touch()
@@ -150,7 +148,7 @@ def test_a_file_is_imported_and_no_namesake(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_model_of_ones_own_is_trained_resumed_and_read(tmp_path):
     (tmp_path / "task.toml").write_text(TASK)
-    (tmp_path / "own.py").write_text(MODEL.read_text())
+    (tmp_path / "own.py").write_text((DOCS / "extending" / "bag_of_words.py").read_text())
     run = partial(python, "-m", "anchorflow", cwd=tmp_path)
     model = ["--model.kind", "bag-of-words", "--gammas", "0.8", "--seeds", "0", "1", "--epochs", "2"]
     done = run("train", "task.toml", "--import", "own.py", *model, "--out", "runs", "--workers", "2")

@@ -10,11 +10,11 @@ import tomli_w
 from sim import Run, RunConfig, train
 from sim.config.presets import MOST_SEQUENCES, STEPS, experiment_for, load_preset, merge, sample_size
 from sim.config.run import make_run_config
-from sim.config.task_files import CONFIG_KEYS, as_task, read_description
+from sim.config.task_files import CONFIG_KEYS, as_task
 from sim.runs.run import find_runs
 from sim.training.trainer import Trainer
 from tests.tiny_task import TASK
-from theory import InputError, Lookup, Mapping, Task
+from theory import Lookup, Mapping, Task
 from validate.commands import predict
 from validate.commands.parsing import parse
 from validate.commands.train import Options, configuration_of
@@ -62,9 +62,6 @@ def test_the_configuration_of_a_run_trains_its_control(cli):
     saved = str(Path(first["path"]) / "config.json")
     (control,) = cli(*train[:3], saved, "--init-rates", "0.3", "--workers", "1", "--json").json()
     assert control["config"] == first["config"] | {"init_rate": 0.3}
-    Path("other.json").write_text("[]")
-    with pytest.raises(InputError, match=r"not a run's config\.json"):
-        read_description(Path("other.json"))
 
 
 def test_the_experiment_for_a_task_is_of_the_demos_size_with_each_combination():

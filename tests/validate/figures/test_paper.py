@@ -1,11 +1,9 @@
 """Each artist of the paper's figures carries the array that it names; other runs are refused."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
-from unittest.mock import Mock, patch
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,16 +11,14 @@ import pytest
 from sim import ModelSection, train
 from sim.config.model import OneLayerConfig
 from sim.config.run import make_member_config, make_run_config
-from tests.docs.pages import blocks
 from tests.validate.conftest import TASK as TINY
 from tests.validate.figures import synthetic
 from theory import InputError
 from validate.figures import Curves, HeatMap, Points
-from validate.figures.paper import FIGURES, draw_figure, kept_of, paper_figure, runs_behind
+from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
 from validate.figures.runs import ATTENTION, about, by_mechanism, moments, of_kind, shown_epochs
 from validate.observe import NoRunsError, Observations
 from validate.observe.groups import group_runs
-from validate.report.figures import paper_figures
 
 NUMBERS = sorted(FIGURES)
 
@@ -342,23 +338,6 @@ def test_any_run_folders_make_figures_and_one_that_cannot_stops_no_other(runs, t
     assert [figure["figure"] for figure in printed.json()["figures"]] == [3]
     assert "Fig. 16 not drawn: runs = 3: Fig. 16 is about Transformers without norm" in printed.err
     cli("figures", "8", *given, code=2)
-
-
-@patch.dict(FIGURES)
-def test_the_pages_own_figure_is_drawn_by_command_and_report(here, monkeypatch, cli):
-    monkeypatch.setitem(sys.modules, "own", own := ModuleType("own"))
-    for block in [one for one in blocks("docs/howto/extend.md", "python") if "figure(101" in one]:
-        exec(block, own.__dict__)
-    assert (here / "figures" / "fig101_norms.png").stat().st_size > 5000
-    cli("figures", "101", "--out", "other")
-    with pytest.raises(InputError, match=r"already names .*; choose another"):
-        paper_figure(101, "Second")(FIGURES[3].build)
-    assert list(FIGURES) == sorted(FIGURES)
-    for number in NUMBERS:
-        del FIGURES[number]
-    ((report_figure,), missing) = paper_figures(synthetic.several("emb-mlp"))
-    assert not missing
-    assert report_figure.title.startswith("Fig. 101: ")
 
 
 def test_seeds_that_learn_in_two_ways_and_those_that_go_on_are_drawn_apart():

@@ -15,7 +15,6 @@ from validate.observe.observables import embedding_geometry
 from validate.observe.observations import tokens_of
 from validate.predict.predictors import training_labels
 
-SCAN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 EPOCHS = (0, 3, 10)
 TIMES = np.arange(11.0)
 TASK = Task(

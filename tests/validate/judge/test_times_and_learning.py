@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from tests.validate.judge.synthetic import SCAN, learning, ramp, run
+from tests.validate.judge.synthetic import learning, ramp, run
 from theory import Lookup, Mapping, Sum, Task
 from validate.judge.measures import learning as measured
 from validate.judge.measures.agreement import scrambled, spearman
@@ -65,18 +65,11 @@ def test_guessing_is_the_commonest_label_of_the_data_set_that_is_learned():
         assert measured.above_guessing(found, 1.0) == 1
 
 
-def scan(biases):
-    """A seed's runs with given biases: constant accuracies."""
-    return {
-        ("", rate): run(
-            rate, 0, {"mem": [max(-b, 0.0)] * 11, "rsn_train": [1.0] * 11, "rsn_test": [max(b, 0.0)] * 11}
-        )
-        for rate, b in zip(SCAN, biases, strict=True)
-    }
-
-
 def test_runs_that_learned_nothing_have_no_bias():
-    seed = scan([-0.3, -0.2, -0.1, 0.1, 0.3, 0.4, 0.5])
+    seed = {}
+    for rate, bias in {0.3: -0.3, 0.4: -0.2, 0.5: -0.1, 0.6: 0.1, 0.7: 0.3, 0.8: 0.4, 0.9: 0.5}.items():
+        constant = {"mem": max(-bias, 0.0), "rsn_train": 1.0, "rsn_test": max(bias, 0.0)}
+        seed["", rate] = run(rate, 0, {part: [value] * 11 for part, value in constant.items()})
     assert measured.trend(seed) == pytest.approx(1)
     idle = {part: [0.01 * k for k in range(11)] for part in ("mem", "rsn_train", "rsn_test")}
     seed["", 0.3] = run(0.3, 0, idle)
