@@ -181,14 +181,14 @@ def test_what_is_no_series_is_refused(tmp_path):
     widths = saved(tmp_path / "widths", {1: embedding(1), 2: embedding(2)[:, :-1].copy(), 3: embedding(3)})
     (tmp_path / "model.safetensors.index.json").write_text("[]")
     (tmp_path / "short.safetensors").write_bytes(files[0].read_bytes()[:-20])
-    for paths, argument in (
-        ([], "checkpoints"),
-        (files, "checkpoints"),
-        (widths, "checkpoints"),
-        ([tmp_path / "model.safetensors.index.json"], "path"),
-        ([tmp_path / "none.safetensors"], "file"),
+    for paths, problem in (
+        ([], "checkpoints = .*: none"),
+        (files, rf"checkpoints = .*shape \({V - 1}, 12\), the first embedding \({V}, 12\)"),
+        (widths, rf"checkpoints = .*shape \({V}, 11\), the first embedding \({V}, 12\)"),
+        ([tmp_path / "model.safetensors.index.json"], "path = .*: not a checkpoint's index"),
+        ([tmp_path / "none.safetensors"], "file = .*: no such file"),
     ):
-        with pytest.raises(InputError, match=rf"^{argument} = .*; "):
+        with pytest.raises(InputError, match=rf"^{problem}; "):
             compare_series(paths, CORPUS)
     with tempfile.TemporaryFile() as file, pytest.raises(InputError, match="not a safetensors file"):
         compare_series([file], CORPUS)  # Its name is a number.

@@ -10,15 +10,17 @@ import jsonschema
 import numpy as np
 import pytest
 
+from tests.validate.judge.test_verdict import ABOVE, BELOW, WIDE, endpoint, judged, over, value
 from theory import InputError
-from validate import Endpoint, Findings, judge_claims, ledger
+from validate import Claim, Endpoint, Findings, above, judge_claims, ledger
+from validate.judge import presentation
 from validate.judge.claim import Setup
 from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
-from validate.judge.condition import conditions_of
+from validate.judge.condition import MissingRunsError, conditions_of
 from validate.judge.evidence import Evidence
 from validate.judge.measures import computed
-from validate.judge.presentation import explanations, paragraph
-from validate.judge.settings import SETTINGS, SMALL
+from validate.judge.settings import BY_LABEL, GELU, GROUP, POST, PRE, PRINTED, QUARTER, SETTINGS, SMALL
+from validate.judge.verdict import judge_claim
 from validate.observe.times import curve
 from validate.studies.study import load_study, members_of
 
@@ -111,11 +113,11 @@ def test_the_answer_is_twelve_lines_of_90_characters_and_a_paragraph_of_110_word
 
 def test_a_sentence_of_the_answer_is_said_only_with_its_verdicts():
     claims = judge_claims(ledger([7]), Evidence().find)
-    assert not any(words in paragraph(claims) for words, _ in SENTENCES)
+    assert not any(words in presentation.paragraph(claims) for words, _ in SENTENCES)
     (words, asked) = SENTENCES[-1]
     both = [claims[0], claims[0].model_copy(update={"number": 28, "verdict": "fails"})]
     assert asked == {7: "holds", 28: "fails"}
-    assert words in paragraph(both)
+    assert words in presentation.paragraph(both)
 
 
 def test_the_json_is_as_its_schema_says(cli):
@@ -134,12 +136,68 @@ def test_the_json_is_as_its_schema_says(cli):
 
 @pytest.mark.parametrize("shown", [[], ["MLP"], ["printed", "pre"]])
 def test_a_table_explains_the_settings_and_the_verdicts_that_it_shows(shown):
-    found = explanations(["", "claim", *shown], [["1", "a claim", "holds", "partly"]])
+    found = presentation.explanations(["", "claim", *shown], [["1", "a claim", "holds", "partly"]])
     assert found[:-1] == [f"{s.label}: {s.name}; {s.meaning}." for s in SETTINGS if s.label in shown]
     assert found[-1].startswith("partly: ")
     for mark in "≥≤≈":
-        (told,) = explanations(["", "number"], [["1", f"{mark} 0.50 [0.20, ∞)"]])
+        (told,) = presentation.explanations(["", "number"], [["1", f"{mark} 0.50 [0.20, ∞)"]])
         assert told.startswith(f"{mark}: a bound")
+
+
+def test_tables_have_each_verdict_in_the_column_of_its_setting():
+    finding = over({GROUP: ABOVE, GELU: BELOW, POST: WIDE, QUARTER: BELOW, PRE: ABOVE}, number=25)
+    claims = [finding]
+    for robustness, labels in ((False, ["group", "GELU", "post"]), (True, ["quarter", "pre"])):
+        header, (row,) = presentation.setting_table(claims, robustness)
+        assert header == ["", "claim", *labels]
+        assert row == ["25", "name", *(finding.verdicts[label] for label in labels)]
+    assert finding.verdicts == {
+        "group": "holds", "GELU": "fails", "post": "undecided", "quarter": "fails", "pre": "holds",
+    }  # fmt: skip
+    ((told, _, number, setting, verdict, where),) = presentation.answer_rows(claims)
+    assert (told, setting, verdict, where) == ("25", "group", "holds", "1/3")
+    assert number.startswith("1.00 [")
+    assert presentation.summary(finding) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
+    assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
+
+
+def test_a_statement_that_no_run_tests_was_judged_nowhere():
+    def none(needs):
+        raise MissingRunsError(f"no runs of {needs.study}")
+
+    claim = Claim(
+        2,
+        "name",
+        "A statement.",
+        [Endpoint("a measure", value, SMALL, holds=above(0.0))],
+        settings=(PRINTED,),
+    )
+    untested = judge_claim(claim, none)
+    assert (untested.verdict, untested.primary.missing) == ("not tested", "no runs of printed")
+    claims = [judged(endpoint(ABOVE), setting="group", number=25), untested]
+    at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."
+    assert presentation.paragraph(claims).endswith(at)
+    assert "Judged" not in presentation.paragraph(claims[1:])
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "numbers"),
+    [
+        ([(ABOVE, "first {}"), (ABOVE, "second {}")], ["first 1.00 [0.75, 1.25]"]),
+        ([(WIDE, "first {}"), (BELOW, "second {}")], ["second -1.00 [-1.25, -0.75]"]),
+        (
+            [(WIDE, "first {}"), (BELOW, "second {}"), (ABOVE, "{} third")],
+            ["1.00 [0.75, 1.25] third", "second -1.00"],
+        ),
+        ([(WIDE, "first {}"), (ABOVE, "{} last")], ["1.00 [0.75, 1.25] last", "first 0.10"]),
+    ],
+)
+def test_a_row_shows_the_endpoints_that_decide_it_with_their_units(endpoints, numbers):
+    """The primary one if all hold, the first that fails, or one that holds and the first that is lacking."""
+    finding = judged(*(endpoint(values, unit=unit) for values, unit in endpoints))
+    told = [o.with_unit for o in presentation.deciding([finding])]
+    assert len(told) == len(numbers)
+    assert all(one.startswith(wanted) for one, wanted in zip(told, numbers, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.validate.judge.synthetic import run
 from validate import Claim, Endpoint, Findings, Other, Runs, above, at_least, below, within
 from validate.judge import presentation
 from validate.judge.claim import Setup
-from validate.judge.condition import MissingRunsError, conditions_of
-from validate.judge.settings import BY_LABEL, GELU, GROUP, LARGE, POST, PRE, PRINTED, QUARTER, SMALL
+from validate.judge.condition import conditions_of
+from validate.judge.settings import BY_LABEL, GELU, GROUP, LARGE, POST, SMALL
 from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
 
@@ -252,42 +252,6 @@ def test_the_json_of_a_condition_has_each_number_under_its_name():
     ]  # fmt: skip
 
 
-def test_tables_have_each_verdict_in_the_column_of_its_setting():
-    finding = over({GROUP: ABOVE, GELU: BELOW, POST: WIDE, QUARTER: BELOW, PRE: ABOVE}, number=25)
-    claims = [finding]
-    for robustness, labels in ((False, ["group", "GELU", "post"]), (True, ["quarter", "pre"])):
-        header, (row,) = presentation.setting_table(claims, robustness)
-        assert header == ["", "claim", *labels]
-        assert row == ["25", "name", *(finding.verdicts[label] for label in labels)]
-    assert finding.verdicts == {
-        "group": "holds", "GELU": "fails", "post": "undecided", "quarter": "fails", "pre": "holds",
-    }  # fmt: skip
-    ((told, _, number, setting, verdict, where),) = presentation.answer_rows(claims)
-    assert (told, setting, verdict, where) == ("25", "group", "holds", "1/3")
-    assert number.startswith("1.00 [")
-    assert presentation.summary(finding) == "holds (group, pre), fails (GELU, quarter), undecided (post)"
-    assert f"{BY_LABEL['GELU'].name}: 1 fails" in presentation.closing_lines(claims)
-
-
-def test_a_statement_that_no_run_tests_was_judged_nowhere():
-    def none(needs):
-        raise MissingRunsError(f"no runs of {needs.study}")
-
-    claim = Claim(
-        2,
-        "name",
-        "A statement.",
-        [Endpoint("a measure", value, SMALL, holds=above(0.0))],
-        settings=(PRINTED,),
-    )
-    untested = judge_claim(claim, none)
-    assert (untested.verdict, untested.primary.missing) == ("not tested", "no runs of printed")
-    claims = [judged(endpoint(ABOVE), setting="group", number=25), untested]
-    at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."
-    assert presentation.paragraph(claims).endswith(at)
-    assert "Judged" not in presentation.paragraph(claims[1:])
-
-
 SPREADS = {GROUP: 0.1, GELU: 0.2, POST: 0.4}
 THREE: dict[Setup, list[Value]] = {setup: [1 - s, 1.0, 1 + s] for setup, s in SPREADS.items()}
 
@@ -306,26 +270,6 @@ def test_variances_of_one_measure_are_pooled_over_three_settings_with_fewer_than
     assert widths(over(four)) == pytest.approx(
         [stats.t.ppf(0.975, 3) * s * 2 / 3**0.5 for s in SPREADS.values()]
     )
-
-
-@pytest.mark.parametrize(
-    ("endpoints", "numbers"),
-    [
-        ([(ABOVE, "first {}"), (ABOVE, "second {}")], ["first 1.00 [0.75, 1.25]"]),
-        ([(WIDE, "first {}"), (BELOW, "second {}")], ["second -1.00 [-1.25, -0.75]"]),
-        (
-            [(WIDE, "first {}"), (BELOW, "second {}"), (ABOVE, "{} third")],
-            ["1.00 [0.75, 1.25] third", "second -1.00"],
-        ),
-        ([(WIDE, "first {}"), (ABOVE, "{} last")], ["1.00 [0.75, 1.25] last", "first 0.10"]),
-    ],
-)
-def test_a_row_shows_the_endpoints_that_decide_it_with_their_units(endpoints, numbers):
-    """The primary one if all hold, the first that fails, or one that holds and the first that is lacking."""
-    finding = judged(*(endpoint(values, unit=unit) for values, unit in endpoints))
-    told = [o.with_unit for o in presentation.deciding([finding])]
-    assert len(told) == len(numbers)
-    assert all(one.startswith(wanted) for one, wanted in zip(told, numbers, strict=True))
 
 
 def test_variances_are_told_apart_by_measure_arguments_rates_and_runs_and_by_no_words():

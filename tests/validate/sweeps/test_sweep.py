@@ -141,7 +141,7 @@ TASK_AXES = "q = [2, 3]\nN_Z = [1, 2]"
         (TASK_AXES, "q = [1.5]", "not a positive integer"),
         (TASK_AXES, "N_Z = [0]", "axes.n_keys = 0: not a positive integer"),
         (TASK_AXES, "learning_rate = [1e-3, 1e-3]", "same name to two variants"),
-        (TASK_AXES, "learning_rate = [-1.0]", "learning_rate"),
+        (TASK_AXES, "learning_rate = [-1.0]", "learning_rate = -1.0: input should be greater than 0"),
         ("length = 3\n", "", "length = None: not an integer"),
         ("keys = [40, 44]\n", "", "keys = None: not a list"),
         ("keys = [40, 44]", "keys = []", "the task has 0 keys"),
