@@ -16,8 +16,7 @@ from rich.table import Table
 import theory
 from sim.runs.files import write_json
 from sim.runs.provenance import machine, now, software
-from tests.bench.bench_gpu import bench_gpu
-from tests.bench.bench_train import bench_train, spread
+from tests.bench.bench_train import bench_gpu, bench_train, spread
 from tests.theory.test_held_out_functions import LARGE
 from theory import EmbMLPParameters, Task
 

@@ -1,7 +1,7 @@
-"""Steps per second of the engine, of a plain loop, and of the machine's own matrix products.
+"""Steps per second of the engine, of a plain loop, and of the machine's own matrix products; and on a GPU.
 
-Each is measured with one process to a core, all at work at the same time: what a user has who trains
-several runs. Rounds are interleaved, so that a drift of the machine's speed meets all alike.
+On the CPU each is measured with one process to a core, all at work at the same time: what a user has who
+trains several runs. Rounds are interleaved, so that a drift of the machine's speed meets all alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from sim import MemberConfig, RunConfig, Trainer
+from sim import MemberConfig, RunConfig, Trainer, load_preset
 from sim.config.model import EmbMLPConfig, ModelConfig, TransformerConfig
 from sim.config.run import Kernels
 from sim.fast.matmul import keep_freed_memory, matmul_route
@@ -196,3 +196,44 @@ def fewest_seconds(products: list[Product], route: Route, repeats: int = 40) -> 
 def spread(values: Sequence[float]) -> dict[str, float]:
     """Return the median of measurements, and their range."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+MEMBERS = (15, 30, 60)
+FIG_3A_EPOCHS = 1000
+DEVICE = "cuda"
+"""Of the benchmark on a GPU: how many runs train together, how long the paper's figure takes, and where."""
+
+
+def bench_gpu(rounds: int = 5) -> dict[str, Any]:
+    """Return member-steps per second of both, their ratio, and what the paper's Fig. 3A takes in minutes."""
+    if not torch.cuda.is_available():
+        return {"skipped": "torch sees no GPU"}
+    counts = {f"{count} members": _bench_members(count, rounds) for count in MEMBERS}
+    return {"device": torch.cuda.get_device_name(DEVICE), **counts}
+
+
+def _bench_members(count: int, rounds: int) -> dict[str, Any]:
+    own = {"init_rates": (0.3, 0.5, 0.8), "seeds": tuple(range(count // 3))}
+    trainer = Trainer(RunConfig(**load_preset("paper") | own).members(), DEVICE)
+    trainer.advance(100)  # Recorded and warm.
+    loop = PlainLoop(trainer, DEVICE)
+    loop.steps(20)
+    plain = [100 / each for each in timeit.repeat(lambda: loop.steps(100), number=1, repeat=rounds)]
+    times = timeit.repeat(lambda: _advance(trainer, 400), number=1, repeat=rounds)
+    ours = [400 * count / each for each in times]
+    steps = FIG_3A_EPOCHS * trainer.steps_per_epoch * 3
+    return {
+        "plain loop": spread(plain),
+        "engine": spread(ours),
+        "engine_over_plain_loop": statistics.median(ours) / statistics.median(plain),
+        "peak_memory_mib": torch.cuda.max_memory_allocated(DEVICE) / 2**20,
+        "minutes_of_fig_3a": steps / statistics.median(ours) / 60,
+    }
+
+
+def _advance(trainer: Trainer, steps: int) -> None:
+    """Take steps within the epoch, from its start again where they would not fit."""
+    if trainer.position + steps > trainer.steps_per_epoch:
+        trainer.advance()
+    trainer.advance(trainer.position + steps)
+    torch.cuda.synchronize()

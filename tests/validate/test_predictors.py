@@ -15,7 +15,7 @@ from sim.config.task_files import as_task
 from sim.data.dataset import build_dataset
 from tests.theory.any_rule import Enumerated
 from tests.validate.figures.synthetic import MEMORIES, RANGES
-from theory import Expression, Lookup, Mapping, Shift, Sum, Task, TooManyEntriesError
+from theory import Expression, Lookup, Mapping, Shift, Sum, Task
 from theory.task.domain import Domain
 from theory.task.task import task_from_dict, task_to_dict
 from validate.compare.rows import all_predictions
@@ -35,7 +35,7 @@ from validate.predict.predictors import (
     register_predictor,
     uniform_cosines,
 )
-from validate.predict.statistics import ONE_DATA_SET, Cosines, sampled, summary
+from validate.predict.statistics import ONE_DATA_SET
 from validate.prediction import Prediction
 
 ANCHORS = tuple(range(11, 21))
@@ -100,16 +100,6 @@ def test_means_at_a_distance_are_over_tokens_that_far_apart():
     assert all(note.startswith("– under P^s - mean P") for note in Prediction.of(task).notes())
 
 
-def test_sampled_means_too_are_at_distances_of_tokens():
-    """In any order of the anchors; what the samples do not resolve is left out of a mean."""
-    matrix = np.array(
-        [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
-    )
-    assert summary(Cosines.exact(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:– 8:0.500"
-    cells = summary(Cosines.exact(matrix), (3, 4, 6, 5))
-    assert cells == ["0.360", "0.100", "0.700", "0.500 0.200 0.100"]
-
-
 HALF_HELD_OUT = Task(
     keys=range(20, 24), reasoning_anchors=(4, 5, 6), memory_anchors=(1, 2, 3), n_anchors=2, length=3,
     vocab_size=40, held_out=[(4, 4), (4, 5), (5, 6), (6, 4)],
@@ -124,18 +114,6 @@ def test_one_data_set_is_the_mean_over_its_tables():
     norms = np.sqrt(np.diagonal(inner))
     found = Prediction.of(HALF_HELD_OUT).cosines["all anchors"][ONE_DATA_SET]
     np.testing.assert_allclose(found, inner / np.outer(norms, norms), atol=1e-12)
-
-
-def test_nothing_drives_a_token_that_is_never_seen_in_training():
-    held_out = [(a, 6) for a in (4, 5, 6)] + [(6, 4), (6, 5)]
-    rule = Mapping((4, 5, 6, 7), Sum(), "rule", [*held_out, (6, 7), (7, 6)])
-    task = Task(keys=range(20, 24), n_anchors=2, length=3, vocab_size=40, mappings=[rule])
-    found = Prediction(task, sampled(task, 4000, 0, TooManyEntriesError("task", 0, "large", "draw")))
-    for prediction in (Prediction.of(task), found):
-        for name in (UNIFORM, MARGINAL):
-            cosines = prediction.cosines["rule"][name]
-            assert np.isnan(cosines[2]).all()
-            assert np.isfinite(np.delete(np.delete(cosines, 2, 0), 2, 1)).all()
 
 
 def test_a_cosine_that_is_not_defined_is_a_dash_with_a_reason():

@@ -10,6 +10,7 @@ from tests.tiny_task import TASK
 from theory import Expression, InputError, Lookup, Mapping, Task, cosine_matrix, off_diagonal
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM, marginal_cosines, uniform_cosines
+from validate.predict.statistics import Cosines, summary
 from validate.prediction import Prediction
 
 LARGE = """
@@ -162,6 +163,27 @@ def test_a_direction_that_the_samples_do_not_show_is_left_out(monkeypatch):
     assert found["cosines"]["uniform"][UNIFORM][0] == [None] * 4
     assert any("4 of the 4 anchors of 'uniform'" in sentence for sentence in prediction.notes())
     json.dumps(found, allow_nan=False)
+
+
+def test_sampled_means_too_are_at_distances_of_tokens():
+    """In any order of the anchors; what the samples do not resolve is left out of a mean."""
+    matrix = np.array(
+        [[1.0, 0.5, 0.1, np.nan], [0.5, 1, 0.2, 0.3], [0.1, 0.2, 1, 0.7], [np.nan, 0.3, 0.7, 1]]
+    )
+    assert summary(Cosines.exact(matrix), (9, 1, 5, 2))[-1] == "1:0.300 3:0.700 4:0.150 7:– 8:0.500"
+    cells = summary(Cosines.exact(matrix), (3, 4, 6, 5))
+    assert cells == ["0.360", "0.100", "0.700", "0.500 0.200 0.100"]
+
+
+def test_nothing_drives_a_token_that_is_never_seen_in_training(monkeypatch):
+    held_out = [(a, 6) for a in (4, 5, 6)] + [(6, 4), (6, 5)]
+    rule = Mapping((4, 5, 6, 7), Expression("key + a1 + a2"), "rule", [*held_out, (6, 7), (7, 6)])
+    task = Task(keys=range(20, 27), n_anchors=2, length=3, vocab_size=41, mappings=[rule])
+    for prediction in (Prediction.of(task), *sampled(task, monkeypatch, 4000, 1)):
+        for name in (UNIFORM, MARGINAL):
+            cosines = prediction.cosines["rule"][name]
+            assert np.isnan(cosines[2]).all()
+            assert np.isfinite(np.delete(np.delete(cosines, 2, 0), 2, 1)).all()
 
 
 @pytest.mark.parametrize("task", [small(), Task.from_toml(LARGE)], ids=["counted", "sampled"])
