@@ -74,7 +74,7 @@ def test_a_large_task_from_toml_is_sampled(tmp_path, cli):
     command = ["predict", str(file), "--samples", "2000", "--seed", "3"]
     printed = cli(*command).out
     assert "Sampled, since the labels are too many to count: task = " in printed
-    assert "needs 1.49e+07 evaluations, and the limit is 1e+07" in printed
+    assert "are 1.49e+07 entries, and the limit is 1e+07" in printed
     assert "2000 sequences were drawn for each token but 21, 22, 23 (seed 3)" in printed
     assert "expected in one data set are left out for 'own', 'all anchors'" in printed
     assert "Eq. 14 and Theorem 1 are left out for 'own'" in printed
