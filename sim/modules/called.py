@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
@@ -62,34 +63,30 @@ def first_norm_of(module: nn.Module, rate: float) -> FirstNorm | None:
     A copy with numbers in its embeddings and first layers is called on tokens, up to that norm.
     """
     known: dict[str, Norm | None] = {}
+    found: list[tuple[str, Norm, Tensor]] = []
 
     def see(name: str, norm: Norm, part: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        raise _SeenError(name, norm, next(iter((*inputs, *named.values()))).double())
+        found.append((name, norm, next(iter((*inputs, *named.values()))).double()))
+        raise _SeenError
 
-    with seeded(), torch.no_grad():
-        try:
-            made = numbered(module, 2**17)
-            written(made)
-            tables = [part for part in made.modules() if isinstance(part, nn.Embedding)]
-            words = (
-                cast(Any, made).get_input_embeddings() if hasattr(made, "get_input_embeddings") else tables[0]
-            )
-            for role in roles_of(made):
-                if not role.tensor.is_meta and role.fan_in and role.kind in ("embedding", "matrix"):
-                    role.tensor.normal_(0, role.fan_in**-rate)
-                elif role.kind == "bias":
-                    role.tensor.zero_()
-            for name, part in made.named_modules():
-                norm = norm_of(part, known)
-                if norm is not None and norm.axes:
-                    part.register_forward_pre_hook(partial(see, name, norm), with_kwargs=True)
-            made.eval()(torch.randint(words.weight.shape[0], (64, 8)))
-        except _SeenError as seen:
-            name, norm, x = seen.args
-        except Exception:
-            return None
-        else:
-            return None
+    with seeded(), torch.no_grad(), suppress(Exception):  # Anybody's module may raise anything.
+        made = numbered(module, 2**17)
+        written(made)
+        tables = [part for part in made.modules() if isinstance(part, nn.Embedding)]
+        words = cast(Any, made).get_input_embeddings() if hasattr(made, "get_input_embeddings") else tables[0]
+        for role in roles_of(made):
+            if not role.tensor.is_meta and role.fan_in and role.kind in ("embedding", "matrix"):
+                role.tensor.normal_(0, role.fan_in**-rate)
+            elif role.kind == "bias":
+                role.tensor.zero_()
+        for name, part in made.named_modules():
+            norm = norm_of(part, known)
+            if norm is not None and norm.axes:
+                part.register_forward_pre_hook(partial(see, name, norm), with_kwargs=True)
+        made.eval()(torch.randint(words.weight.shape[0], (64, 8)))
+    if not found:
+        return None
+    name, norm, x = found[0]
     v = variance_of(x, norm)
     lost = 1 - float((v / (v + norm.epsilon)).sqrt().mean())
     return None if math.isnan(lost) else FirstNorm(name, norm.epsilon, float(v.mean()), lost)

@@ -217,7 +217,9 @@ def summed_axes(module: nn.Module) -> dict[str, int]:
             return _KNOWN[key]
     # Stacked vectors, as biases are, are multiplied by nothing.
     needed = {name for name, p in stored.items() if p.ndim == 3} or {*stored}
-    axes = _called(module, stored, needed)
+    axes = dict[str, int]()
+    with suppress(Exception):  # It may refuse to be copied.
+        axes = _called(module, stored, needed)
     _KNOWN[kind if needed <= axes.keys() else key] = axes  # Where a call fails, that may be for its sizes.
     return axes
 

@@ -2,6 +2,7 @@
 
 import copy
 import math
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -151,6 +152,14 @@ def test_a_fan_in_may_be_given_under_any_name_of_a_tensor(name: str) -> None:
     assert matches(own.W_Q, 7**-0.8)
 
 
+class Held(nn.Module):
+    """It cannot be copied, to be called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W, self.lock = nn.Parameter(torch.ones(3, 2)), threading.Lock()
+
+
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
@@ -164,6 +173,7 @@ def test_a_fan_in_may_be_given_under_any_name_of_a_tensor(name: str) -> None:
         # What such a module multiplies by is made of its factors, at another scale than theirs.
         (lambda: nn.utils.weight_norm(nn.Conv1d(3, 2, 4)), {}, "'weight_g, weight_v': in an unknown kind"),
         (lambda: nn.utils.spectral_norm(nn.Linear(3, 2)), {}, "'weight_orig': in an unknown kind"),
+        (lambda: Held(), {}, "module = 'W': in an unknown kind of module"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
