@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from theory import Expression, Lookup, Mapping, Task, off_diagonal
 from validate.compare.answer import Answer, answers, held_out_sentences
 from validate.compare.ranking import Ranked
 from validate.figures import Points
-from validate.judge.measures.prediction import correlation, pair_kinds, worst_correlation
+from validate.judge.measures.prediction import correlation, pair_kinds, skill, worst_correlation
 from validate.judge.stats import Estimate, over_seeds
 from validate.observe.groups import Setting, group_runs, missing_command
 from validate.predict.predictors import uniform_cosines
@@ -74,14 +75,21 @@ def test_a_prediction_that_comes_true_holds_with_the_numbers_of_the_runs(small, 
     np.testing.assert_allclose(pearson.values, wanted)
 
 
-def test_a_task_without_a_rule_does_not_hold():
-    """Tables that differ in their labels make blocks, which every prediction finds."""
+def test_a_task_without_a_rule_does_not_hold_and_more_seeds_would_not_change_it():
+    """Tables that differ in their labels make blocks, which every prediction finds and a rival, too."""
     named = {"a": range(1, 6), "b": range(11, 16), "c": range(16, 21)}
     tables = [
         Mapping(own, Lookup(60 + 15 * i, 70 + 15 * i), name) for i, (name, own) in enumerate(named.items())
     ]
     task = Task(keys=range(40, 60), n_anchors=2, length=3, vocab_size=110, mappings=tables)
-    alone = run(0.8, 0, {"a": [1.0] * 11}, task=task, arrays=of_embeddings(FOLLOWS, 0))
+    alone, *others = (
+        run(rate, seed, {"a": ramp(2)}, task=task, arrays=of_embeddings(FOLLOWS, seed))
+        for rate, seed in product((0.8, 0.3), range(3))
+    )
+    answer = only([alone, *others])
+    assert answer.lacks == "what no run can give"
+    assert "and more seeds would not decide them" in answer.why
+    assert [skill(each, over="same mapping or not") for each in (alone, *others)] == [0] * 6
     assert math.isfinite(correlation(alone))
     assert math.isnan(worst_correlation(alone))
     assert math.isnan(worst_correlation(alone, exchanged=True))
@@ -165,6 +173,8 @@ def test_a_held_out_set_with_a_name_is_not_what_is_learned_first():
     parts = {"mem": ramp(8), "rsn_train": ramp(4), "rsn_test": ramp(2), "far": ramp(2)}
     (first, *_) = only([run(0.8, 0, parts, task=task)]).behaviour
     assert first == "learned first at γ = 0.8: own train (1 of 1 seeds)"
+    (first, *_) = only([run(0.8, 0, parts | {"mem": ramp(4)}, task=task)]).behaviour
+    assert first == "learned first at γ = 0.8: lookup and own train (1 of 1 seeds)"
     parts = dict.fromkeys(parts, [0.0] * 11) | {"far": ramp(2)}
     (first, *_) = only([run(0.8, 0, parts, task=task)]).behaviour
     assert first == "learned first at γ = 0.8: nothing (1 of 1 seeds)"
@@ -205,17 +215,18 @@ def test_the_command_for_what_is_missing_stands_there(small, large):
 
 
 @pytest.mark.parametrize(
-    ("best", "told"),
+    ("best", "own", "told"),
     [
-        ({}, "best predictor: P^s - u, Pearson 0.87"),
-        ({"P^s - mean P": False}, "P^s - mean P, Pearson 0.95; the verdict is on P^s - u, Pearson 0.87"),
-        ({"−|i − j|": True}, "a rival that knows no labels: this speaks against P^s - u, Pearson 0.87"),
+        ({}, 0.87, "best predictor: P^s - u, Pearson 0.87"),
+        ({"P^s - mean P": False}, 0.87, "P, Pearson 0.95; the verdict is on P^s - u, Pearson 0.87"),
+        ({"−|i − j|": True}, 0.87, "a rival that knows no labels: this speaks against P^s - u, Pearson 0.87"),
+        ({"−|i − j|": True}, math.nan, "−|i − j|, Pearson 0.95; the verdict is on P^s - u, Pearson –"),
     ],
 )
-def test_the_verdict_line_says_what_a_better_predictor_means(best, told, small, large, monkeypatch):
+def test_the_verdict_line_says_what_a_better_predictor_means(best, own, told, small, large, monkeypatch):
     none = over_seeds([])
     ranked = [Ranked(name, rival, Estimate(0.95, None, None, 3), none, none) for name, rival in best.items()]
-    ranked.append(Ranked("P^s - u", False, Estimate(0.87, None, None, 3), none, none))
+    ranked.append(Ranked("P^s - u", False, over_seeds([own]), none, none))
     monkeypatch.setattr("validate.compare.answer.ranking", lambda setting: ranked)
     assert only([large, small]).verdict_line().endswith(told)
 

@@ -181,9 +181,10 @@ class Answer(Result):
         text += f"; best predictor: {best.predictor}, Pearson {best.pearson.brief}"
         if best.predictor == PREDICTION:
             return text
-        what = ", a rival that knows no labels: this speaks against" if best.rival else "; the verdict is on"
-        judged = next(r.pearson.brief for r in self.ranking if r.predictor == PREDICTION)
-        return f"{text}{what} {PREDICTION}, Pearson {judged}"
+        judged = next(r.pearson for r in self.ranking if r.predictor == PREDICTION)
+        against = ", a rival that knows no labels: this speaks against"
+        what = against if best.rival and judged.n else "; the verdict is on"
+        return f"{text}{what} {PREDICTION}, Pearson {judged.brief}"
 
     def missing_label(self) -> str:
         """Return the words that introduce the command."""
@@ -210,11 +211,11 @@ def answers(runs: Source | Iterable[Setting | Source]) -> list[Answer]:
 
 
 def learned_first(setting: Setting) -> str:
-    """Return in how many seeds each training set is the first to be half right."""
+    """Return in how many seeds each training set, or several at once, is the first to be half right."""
     first = Counter[str]()
     for run in setting.runs:
-        at = {part: ends(fitted_time(run, part))[0] for part in fitted_sets(run)}
-        first[shown_name(run.config, min(at, key=lambda part: at[part])) if at else "nothing"] += 1
+        at = {shown_name(run.config, part): ends(fitted_time(run, part))[0] for part in fitted_sets(run)}
+        first[" and ".join(name for name in at if at[name] == min(at.values())) or "nothing"] += 1
     counts = ", ".join(f"{part} ({n} of {len(setting.runs)} seeds)" for part, n in first.most_common())
     return f"learned first at γ = {setting.init_rate:g}: {counts}"
 
@@ -300,7 +301,11 @@ def _judge(task: Task, small: Setting | None, control: Setting | None, finding: 
     if control is None:
         return Decided(verdict, f"{text}; runs with large initial weights are missing")
     if "undecided" in states:
-        return Decided(verdict, f"{text}; train more seeds", "more seeds")
+        # With more seeds, what none has or all have alike stays so; γ without a common seed get one.
+        left = [o.values for o in finding.endpoints() if o.corrected not in ("holds", "fails")]
+        if any(not own or len({v for v in own if not np.isnan(v)}) > (len(own) > 1) for own in left):
+            return Decided(verdict, f"{text}; train more seeds", "more seeds")
+        return Decided(verdict, f"{text}, and more seeds would not decide them", "what no run can give")
     return Decided(verdict, text)
 
 

@@ -66,7 +66,8 @@ def ranking(setting: Setting) -> list[Ranked]:
     for name, pairs in RIVALS.items():
         (pearson,) = agreement(pairs(setting.task, tokens), observed, "pearson")
         ranked.append(Ranked(name, True, pearson, none, none))
-    return sorted(ranked, key=lambda r: r.pearson.mean if r.pearson.n else -math.inf, reverse=True)
+    # Equal correlations differ by rounding: of these, the first named comes first.
+    return sorted(ranked, key=lambda r: round(r.pearson.mean, 9) if r.pearson.n else -math.inf, reverse=True)
 
 
 # --- the prediction alone, by kinds of pairs ------------------------------------------------------------

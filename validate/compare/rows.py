@@ -81,8 +81,9 @@ class Comparison(tuple[Row, ...]):
         figure = Figure(layout="constrained")
         ax = figure.subplots()
         lines: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        group = {row.setting: row.group for row in self}  # The last one, of each task its own.
         for row in self:
-            if row.anchor is None and row.measure == "pearson" and row.group == self[-1].group:
+            if row.anchor is None and row.measure == "pearson" and row.group == group[row.setting]:
                 lines[row.setting, row.predictor].append(row)
         markers: dict[str, str] = {}
         colours: dict[str, str] = {}
@@ -91,7 +92,8 @@ class Comparison(tuple[Row, ...]):
             style = colours.setdefault(predictor, f"C{len(colours)}") + marker + "-"
             means = [row.estimate.mean for row in rows]
             ax.plot([row.epoch for row in rows], means, style, label=f"{setting}: {predictor}")
-        ax.set(xlabel="epoch", ylabel="Pearson", title=f"predicted and observed cosines: {self[-1].group}")
+        title = f"predicted and observed cosines: {', '.join(dict.fromkeys(group.values()))}"
+        ax.set(xlabel="epoch", ylabel="Pearson", title=title)
         ax.legend(fontsize="small")
         return figure
 

@@ -134,7 +134,7 @@ class LanguageComparison:
         verdicts = []
         for f, o in ((finding, outcome) for finding in self.findings for outcome in finding.conditions):
             plain = o.to_json()
-            about = {"claim": f.name, "statement": f.statement, "verdict": o.state}
+            about = {"claim": f.name, "statement": f.statement, "verdict": o.corrected}
             shared = ("init_rates", "measure", "relation", "threshold", "estimate")
             verdicts.append(about | {key: plain[key] for key in shared})
         return {

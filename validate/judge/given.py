@@ -144,7 +144,8 @@ class GivenRuns(Evidence):
 def among(settings: Sequence[Setting]) -> Find:
     """Return the finder of runs among some settings, by γ alone."""
     by_rate = {setting.init_rate: setting.runs for setting in settings}
-    if len(by_rate) < len(settings):
+    apart = {json.dumps(keys_of(setting.config), sort_keys=True) for setting in settings}
+    if len(by_rate) < len(settings) or len(apart) > 1:
         labels = [setting.label for setting in settings]
         raise InputError("runs", labels, "differ in more than γ and seed", "give runs of one configuration")
 
@@ -184,7 +185,8 @@ def judge_language(settings: Sequence[Setting]) -> list[Finding]:
     """Return the claims that some runs of language models test, each with its endpoints.
 
     The largest γ is taken for the small initial scale, the smallest for the large one; contrasts between
-    them are not tested where there is one γ. Two settings of one γ and runs without two corpora are refused.
+    them are not tested where there is one γ. Runs that differ in more than γ, seed and how they were observed
+    are refused, and so are runs without two corpora.
     """
     rates = sorted(setting.init_rate for setting in settings)
     first, second = two_corpora(settings[0].runs[0])

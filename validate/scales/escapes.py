@@ -23,6 +23,8 @@ from theory import InputError
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
 _POSITIONS = ("pos", "wpe")
 """Parts of the names of position tables; numbers alone do not tell these from other embeddings."""
+_FEW = 100
+"""Of fewer entries the kurtosis comes out too small, and so would the interval: it is 3 or more."""
 _MOST_LAYERS = 96
 """The greatest depth considered for a scale divided by √(2 n_layers)."""
 
@@ -66,7 +68,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
 
     The interval has coverage 1 − ``alpha``. The variance of n entries has about the distribution
     :math:`\chi^2_\nu/\nu`, where :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal
-    entries for κ = 3.
+    entries for κ = 3, which is the least for fewer than ``_FEW`` entries.
     """
     entries = (role.tensor.detach() if part is None else part).cpu().double().flatten()
     n, shifted = entries.numel(), entries - entries[:1]  # Equal entries become exactly 0, without rounding.
@@ -75,7 +77,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     kurtosis = float((centred.square() / square).square().mean()) if square > 0 else math.nan
     std = low = high = math.sqrt(square * n / max(n - 1, 1))
     if square > 0:
-        freedom = 2 * (n - 1) / max(kurtosis - 1, 1e-3)
+        freedom = 2 * (n - 1) / max(kurtosis - 1, 1e-3 if n >= _FEW else 2.0)
         low, high = (std * math.sqrt(freedom / chdtri(freedom, p)) for p in (alpha / 2, 1 - alpha / 2))
     rate, least, most = (rate_of(s, fan_in) for s in (std, high, low))
     return MatrixRate(role, fan_in, std, low, high, rate, least, most, kurtosis)

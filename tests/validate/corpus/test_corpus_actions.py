@@ -11,6 +11,7 @@ import pytest
 from sim import Run, prontoqa_questions
 from tests.toy_text import toy_documents
 from tests.validate.figures.synthetic import NAMES, WORDS, several_language
+from theory import InputError
 from validate.corpus.comparison import LanguageComparison
 from validate.figures.paper import draw_figure
 from validate.observe.groups import group_runs
@@ -108,6 +109,14 @@ def test_the_headline_names_the_corpus_with_the_lower_loss(first):
     assert line.endswith(" nats (1 of 2 seeds)")
 
 
+def test_runs_that_differ_in_more_than_γ_are_not_contrasted():
+    first, *others = several_language((0.3, 0.8))
+    training = first.config.training.model_copy(update={"learning_rate": 1e-2})
+    faster = replace(first, config=first.config.model_copy(update={"training": training}))
+    with pytest.raises(InputError, match="differ in more than γ and seed"):
+        LanguageComparison.of(group_runs([faster, *others[1:]]))
+
+
 @pytest.mark.usefixtures("blank_pictures")
 def test_runs_at_small_scales_alone_have_a_page_without_the_figure_of_large_ones(tmp_path):
     LanguageComparison.of(group_runs(several_language((0.8,)))).write(tmp_path)
@@ -129,8 +138,10 @@ def test_every_column_and_key_of_a_comparison_is_its_own_measure():
                 drawn = rng.uniform(-1, 1, shape)
                 run.arrays[name] = (drawn + np.swapaxes(drawn, -1, -2)) / 2
     comparison = LanguageComparison.of(group_runs(runs))
-    *_, losses, cosines = comparison.tables()
+    *claims, losses, cosines = comparison.tables()
     plain = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    states = [row[0].partition(":")[0] for table in claims for row in table.rows]
+    assert [verdict["verdict"] for verdict in plain["verdicts"]] == states
     for part in ("losses", "cosines"):
         assert {(line["init_rate"], line["corpus"]) for line in plain[part]} == {*product((0.3, 0.8), NAMES)}
     kinds = {

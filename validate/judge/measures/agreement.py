@@ -66,8 +66,11 @@ def agreement(predicted: FloatArray, observed: FloatArray, *names: str) -> list[
 
 
 def correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return Pearson's correlation along the last axis; NaN where one side is constant or empty."""
-    if a.shape[-1] == 0:
+    """Return Pearson's correlation along the last axis; NaN where one side is constant.
+
+    Of fewer than three numbers, too: any two lie on a line.
+    """
+    if a.shape[-1] < 3:
         return np.full(a.shape[:-1], math.nan)
     a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
     norms = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from theory import Task, fit_width, off_diagonal
 from theory.edge.arrays import FloatArray
 from validate.judge.claim import Seed
+from validate.judge.measures.agreement import CONSTANT, measures, pearson, r_squared, skill_over_zeros
 from validate.judge.measures.agreement import correlation as along
-from validate.judge.measures.agreement import measures, pearson, r_squared, skill_over_zeros
 from validate.judge.measures.geometry import (
     When,
     chosen,
@@ -55,10 +55,12 @@ RIVALS: dict[str, Callable[[Task, Tokens], FloatArray]] = {
 def avoided(predicted: FloatArray, rival: FloatArray, observed: FloatArray) -> float:
     """Return the share of a rival's squared error that a prediction avoids, each with its best line.
 
-    1 − (1 − r²)/(1 − r²_rival). A rival that is the same for all pairs explains nothing; where the
-    prediction or the observation is, the result is NaN.
+    1 − (1 − r²)/(1 − r²_rival), exactly 0 where both have one shape. A rival that is the same for all pairs
+    explains nothing; where the prediction or the observation is, the result is NaN.
     """
     correlations = pearson(predicted, observed), pearson(rival, observed)
+    if correlations[1] < 1 and pearson(predicted, rival) > 1 - CONSTANT:
+        return 0.0  # Rounding would decide which is better.
     # A prediction that falls where the observation rises explains nothing, though its mirror image would.
     explained, by_rival = (float(np.clip(np.nan_to_num(r), 0, 1)) ** 2 for r in correlations)
     return 1 - (1 - explained) / (1 - by_rival) if by_rival < 1 and np.isfinite(correlations[0]) else math.nan
