@@ -70,7 +70,7 @@ def row(group: str, run: Observations) -> list[str]:
 
 
 Later = tuple[Callable[[Observations], bool], str, str]
-TABLE: Later = (lambda run: run.metrics[-1]["accuracy"]["mem"] < 0.1, "table not begun at 200", "table begun")
+TABLE: Later = (lambda run: run.metrics[-1]["accuracy"]["mem"] < 0.1, "no table at 200", "table begun")
 FEW = "under 0.3 of the held-out\nsums at equal fit"
 HELD_OUT: Later = (lambda run: matched_test_accuracy(run) < 0.3, FEW, "over 0.3")
 GROUPS: dict[str, tuple[list[Observations], Later]] = {
