@@ -27,9 +27,8 @@ def seeds() -> None:
         for line in [*run.metrics[200:-1:100], run.metrics[-1]]:
             print(line["epoch"], line["accuracy"], line["loss"])
         for epoch in (10, 25, 50, 100, 200, *(later for later in run.epochs if later > 200)):
-            for anchors in (run.task.memory_anchors, run.task.reasoning_anchors):
-                cosines = run.cosines(list(anchors), epoch)
-                print(epoch, round(cosines[~np.eye(len(cosines), dtype=bool)].mean(), 2))
+            for kind in ("memory anchors", "reasoning anchors"):
+                print(epoch, round(mean_cosine(run, kind, at(epoch)), 2))
             print(epoch, "eq. 14:", near_error(run, at(epoch)), lowest_row_correlation(run, at(epoch)))
 
 
