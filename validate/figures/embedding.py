@@ -197,9 +197,7 @@ def token_map(moment: Moment, title: str = "") -> Points:
     keys, numbers = coordinates[:, len(task.anchors) :], range(len(task.keys))
     order_text, in_full, shape = "", "", ring(keys[0])
     if len(numbers) > 2:  # Fewer are always in order.
-        # Equal ranks are told from rounding at the scale of cosines, and small weights are far below it.
-        scaled = [seed / (np.abs(seed).max(axis=0) + np.finfo(float).tiny) for seed in keys]
-        order = [max(abs(spearman(numbers, component)) for component in seed.T) for seed in scaled]
+        order = [max(abs(spearman(numbers, component)) for component in seed.T) for seed in keys]
         order_text = f"\norder of keys |ρ| = {order[0]:.2f}"
         in_full = f": order of the keys along a component, |ρ| = {seeds_text(order, SHARE)}"
     ends = {0: str(task.keys[0]), len(task.keys) - 1: str(task.keys[-1])}

@@ -85,6 +85,7 @@ def test_scrambled_is_a_permutation_that_leaves_little_order(n):
     # Nothing is drawn: five things, 0 2 4 1 3, have 1/2 and -1/4 exactly, larger numbers less.
     assert abs(spearman(np.arange(n), order)) <= 0.5 + 1e-12
     assert abs(spearman(before, after)) <= 0.25 + 1e-12
+    assert spearman(1e-14 * np.arange(n), 1e9 * np.arange(n) ** 3) == pytest.approx(1)  # At any scale.
 
 
 def test_rates_that_learned_nothing_say_nothing():

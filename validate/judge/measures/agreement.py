@@ -91,8 +91,9 @@ def pearson(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Return Spearman's correlation; NaN where one side is constant."""
-    return float(correlation(ranks(np.asarray(a, np.float64)), ranks(np.asarray(b, np.float64))))
+    """Return Spearman's correlation, at any scale: weights may be tiny; NaN where one side is constant."""
+    sides = (np.asarray(a, np.float64), np.asarray(b, np.float64))
+    return float(correlation(*(ranks(side / (np.abs(side).max() + np.finfo(float).tiny)) for side in sides)))
 
 
 def ranks(cosines: FloatArray) -> FloatArray:
