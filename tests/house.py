@@ -31,7 +31,7 @@ HELD_BY = {
             "validate/commands/corpus_runs.py",
         ],
         "audit of any module's scales": ["validate/scales/*.py", "validate/commands/advise.py"],
-        "Recorder for anybody's loop": ["validate/corpus/record.py"],
+        "Recorder for anybody's loop": ["validate/record/*.py"],
         "pivots of sweeps": ["validate/pivot.py"],
         "the optimiser's flow beside P^s": ["validate/compare/flow.py", "validate/predict/course.py"],
         "learning times and guesses of them": [

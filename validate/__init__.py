@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from validate.corpus.embedding import EmbeddingComparison as EmbeddingComparison
     from validate.corpus.embedding import compare_embedding as compare_embedding
     from validate.corpus.prediction import CorpusPrediction as CorpusPrediction
-    from validate.corpus.record import Recorder as Recorder
     from validate.corpus.series import EmbeddingSeries as EmbeddingSeries
     from validate.corpus.series import compare_series as compare_series
     from validate.figures.paper import FIGURES as FIGURES
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from validate.predict.predictors import Predictor as Predictor
     from validate.predict.predictors import register_predictor as register_predictor
     from validate.prediction import Prediction as Prediction
+    from validate.record.recorder import Recorder as Recorder
     from validate.report import Report as Report
     from validate.scales.audit import Audit as Audit
     from validate.scales.audit import audit as audit

@@ -118,7 +118,7 @@ def run(options: Options) -> int:
 
 def _logger(folder: Path, planned: Mapping[Path, sim.MemberConfig]) -> Callable[[sim.Progress], None]:
     """Return a function that logs a run's new evaluations to TensorBoard after an epoch."""
-    from validate.corpus.record import summary_writer
+    from validate.record.recorder import summary_writer
 
     make, paths = summary_writer(), {member.name: path for path, member in planned.items()}
     boards, logged = dict[str, Any](), dict.fromkeys(paths, -1)

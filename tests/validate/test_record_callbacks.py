@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tests.validate.corpus.test_compare_embedding import CORPUS, V
-from tests.validate.corpus.test_record import language
+from tests.validate.test_record import language
 from theory import InputError
 from validate import Recorder, compare_embedding
 

@@ -22,7 +22,7 @@ from tests.foreign_models import Language
 from tests.validate.corpus.test_compare_embedding import CORPUS, V
 from theory import InputError, Task, cosine_matrix, label_distribution, off_diagonal
 from validate import Recorder, compare_embedding
-from validate.corpus.record import read_rows
+from validate.record.file import read_rows
 
 
 def language():
@@ -158,6 +158,12 @@ def test_a_file_that_cannot_be_written_ends_no_training(obstacle, tmp_path, monk
         out.rmdir()
     recorder.close()
     assert [row["step"] for row in read_rows(out)] == [1, 2, 3]
+    again = Recorder(language(), CORPUS, every=1, out=out, resume=True)
+    out.unlink()
+    out.mkdir()
+    with pytest.warns(UserWarning, match="cannot be written, its rows are kept in memory"):
+        again.at(2)
+    assert [row["step"] for row in again.rows] == [1, 2]
 
 
 def test_a_task_predicts_its_anchors():

@@ -1,0 +1,1 @@
+"""``Recorder``, for any training loop: what is measured, the file of its rows, callbacks of trainers."""
