@@ -131,7 +131,7 @@ def test_what_is_undecided_says_why(change, verdict, words, large):
 def test_what_is_too_little_is_not_rounded_up_to_what_is_needed(
     measure, value, told, small, large, monkeypatch
 ):
-    monkeypatch.setattr(f"validate.compare.answer.{measure}", lambda *_: value)
+    monkeypatch.setattr(f"validate.compare.decision.{measure}", lambda *_: value)
     assert told in only([large, small]).why
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from theory import InputError, off_diagonal
-from validate.compare.answer import PREDICTION, Answer
+from validate.compare.answer import Answer
+from validate.compare.decision import PREDICTION
 from validate.compare.flow import STARTS, Level
 from validate.compare.ranking import STEPS, RungDistance, agreements
 from validate.compare.rows import Row
