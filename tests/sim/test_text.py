@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Corpus, build_corpus, read_documents
-from sim.data.corpus import OTHER, read_token_arrays
+from sim.data.corpus import OTHER
 from sim.data.text import PRONTOQA, fields_of
+from sim.data.token_arrays import read_token_arrays
 from tests.toy_text import save_tokenizer
 from theory import InputError, corpus_counts
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import sim
 import validate
 from sim.config.language import Unit
-from sim.data.corpus import read_token_arrays
 from sim.data.text import SEPARATOR, fields_of
+from sim.data.token_arrays import read_token_arrays
 from theory import InputError
 from theory.edge.reading import as_path, is_file
 from validate.commands.options import CommandOptions, Positional
