@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from theory.flows.ladder import linearised_flow as linearised_flow
     from theory.flows.ladder import population_flow as population_flow
     from theory.flows.learning_curves import LearningCurves as LearningCurves
-    from theory.flows.learning_curves import predict_learning as predict_learning
     from theory.flows.network import IDENTITY as IDENTITY
     from theory.flows.network import TANH as TANH
     from theory.flows.network import Activation as Activation
     from theory.flows.network import EmbMLPParameters as EmbMLPParameters
+    from theory.flows.predict_learning import predict_learning as predict_learning
     from theory.flows.predicted_embedding import PredictedEmbedding as PredictedEmbedding
     from theory.flows.predicted_embedding import predicted_embedding as predicted_embedding
     from theory.flows.staircase import Staircase as Staircase
