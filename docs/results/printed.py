@@ -71,9 +71,9 @@ def width() -> None:
 
 
 def apart() -> None:
-    """Print what one changed setting, or two, does to the runs of width 200."""
+    """Print what changed settings do to runs of width 200, and other learning rates to printed ones."""
     cells = [("printed-width", "d200-1e-4")]
-    for study in ("width-200-apart", "width-200-pairs"):
+    for study in ("width-200-apart", "width-200-pairs", "printed-rates"):
         cells += [(study, variant) for variant in load_study(study).variants]
     for study, variant in cells:
         try:
@@ -83,8 +83,9 @@ def apart() -> None:
             continue
         for run in runs:
             half = [line["accuracy"]["rsn_test"] for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
-            ended = run.metrics[-1]["accuracy"]
-            print(variant, run.config.init_rate, run.config.seed, learning.lead(run), half[:1], ended)
+            ended, change = run.metrics[-1]["accuracy"], learning.held_out_loss_change(run, since="guess")
+            name = (variant, run.config.init_rate, run.config.seed)
+            print(*name, learning.lead(run), half[:1], change, learning.loss_gap_aligned(run), ended)
 
 
 def positions() -> None:
