@@ -114,6 +114,11 @@ def test_only_the_contrast_holds_where_every_anchor_is_in_anothers_place(large):
     [
         ({"kinds": RANDOM, "accuracy": FLAT}, "censored", "learned too little"),
         ({"kinds": ["distribution", "distribution", "distribution"]}, "censored", "hardly moved"),
+        (
+            {"accuracy": learning(small=True) | {"rsn_train": [0.5] * 5 + [1.0] * 6}},
+            "undecided",
+            "0.5 or more before",
+        ),
         ({"seeds": (4,)}, "undecided", "are undecided"),
     ],
 )

@@ -14,7 +14,7 @@ from validate.judge.measures.geometry import moved
 from validate.judge.measures.learning import above_guessing
 from validate.judge.result import Finding, State, Verdict
 from validate.observe.groups import Setting
-from validate.observe.times import HALF
+from validate.observe.times import HALF, early_epoch, first_epoch
 from validate.predict.ceiling import order_blind_ceiling, rule_ceiling
 from validate.predict.predictors import uniform_cosines
 
@@ -52,6 +52,9 @@ def decide(task: Task, small: Setting | None, control: Setting | None, finding: 
             why = f"the runs at {rate} have learned too little: {needed}; train longer"
             return Decided("censored", why, "longer runs")
         if setting is small and not (motion := min(map(moved, small.runs))) >= MOVED:
+            if any(early_epoch(run) == first_epoch(run) for run in small.runs):
+                reason = f"training accuracy is {HALF:g} or more before training, so that early is then, too"
+                return Decided("undecided", f"no run can decide: {reason}", "what no run can give")
             needed = f"by {min(motion, MOVED - 0.01):.2f}, where {MOVED:g} is needed"
             why = f"the embedding at {rate} has hardly moved: {needed}; train longer"
             return Decided("censored", why, "longer runs")
