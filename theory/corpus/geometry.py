@@ -53,7 +53,8 @@ class CorpusGeometry(Shown):
     predictor : str
     cosine : SampledValue of shape (n, n)
         NaN where a token occurs in fewer than two documents, or no signal is left above the noise. Estimates
-        beyond ±1 are clipped to ±1; their standard errors are computed before clipping.
+        beyond ±1 are clipped to ±1; their standard errors are computed before clipping, and NaN where no set
+        of documents changes the cosine.
     mean_cosine : SampledValue of shape ()
         The mean over all pairs of different tokens whose cosine is defined; its error is as above.
     growth : SampledValue of shape (n,)
@@ -148,13 +149,17 @@ def corpus_geometry(
         for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS, "tokens")
     )
     cosine, growth, apart = (jackknife(value, parts) for value, *parts in zip(whole, *without, strict=True))
+    # Where no set of documents says otherwise, that is no measure of how sure it is: as of two words that a
+    # third followed three times each.
+    unseen = (cosine.standard_error == 0) & ~np.eye(len(wanted), dtype=bool)
+    errors = np.where(unseen, np.nan, cosine.standard_error)
     mean = jackknife(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])
     # Estimated cosines may lie beyond ±1.
     shown = np.asarray(np.clip(cosine.value, -1.0, 1.0))
     return CorpusGeometry(
         tuple(wanted.tolist()),
         predictor,
-        SampledValue(shown, cosine.standard_error),
+        SampledValue(shown, errors),
         SampledValue(_mean_of_pairs(shown), mean.standard_error),
         growth,
         apart,

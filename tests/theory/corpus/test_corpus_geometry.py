@@ -163,6 +163,19 @@ def test_a_cosine_that_is_cut_to_one_keeps_its_standard_error() -> None:
     assert all(g.mean_cosine.value == g.cosine.value[0, 1] for g in found)
 
 
+def test_an_error_that_no_document_shows_is_unknown() -> None:
+    """Tokens 12 and 13 stand in three documents each, always before token 0."""
+    documents = markov(np.random.default_rng(5), TRANSITIONS, 300, 9) + [[12, 0], [13, 0]] * 3
+    found = corpus_geometry(documents, V + 2, [0, 12, 13])
+    assert found.cosine.value[1, 2] == pytest.approx(1)
+    assert np.isnan(found.cosine.standard_error).tolist() == [
+        [False] * 3,
+        [False, False, True],
+        [False, True, False],
+    ]
+    assert not found.is_sure[1, 2]
+
+
 def test_neighbours_are_the_largest_cosines() -> None:
     documents = markov(np.random.default_rng(5), TRANSITIONS, 3000, 9)
     found = theory.nearest_tokens(documents, V, 0, np.arange(V), 4)
