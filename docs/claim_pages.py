@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import validate
@@ -18,6 +19,7 @@ from validate.judge.presentation import (
     closing_lines,
     joint_verdict,
     paragraph,
+    setting_table,
     summary,
 )
 from validate.judge.result import Finding, Outcome
@@ -76,7 +78,9 @@ def answer(claims: Sequence[Finding]) -> str:
     """Return the page of the twelve rows, of the settings and of all verdicts."""
     settings = "\n".join(f"- **{s.label}** ({s.name}): {s.meaning}." for s in SETTINGS)
     lines = "\n".join(f"- {line}" for line in closing_lines(claims))
-    every = verdict_table(claims)
+    every, checks = (
+        table([head, *rows]) for head, rows in map(partial(setting_table, claims), (False, True))
+    )
     head = ["claim", "statement of the paper", "number [interval]", "at", "verdict", "holds in"]
     rows = [
         [", ".join(map(str, row.claims)), f"{statement} ({row.number})", value, BY_LABEL[at].name, *rest]
@@ -86,7 +90,7 @@ def answer(claims: Sequence[Finding]) -> str:
         f"# The answer in twelve rows\n\n{paragraph(claims)}\n\n{table([head, *rows])}\n"
         f"## Why some hold only partly\n\n{table([LACKING_HEADER, *lacking_rows(claims)])}\n"
         f"## Settings, the likeliest one of the paper first\n\n{settings}\n\n"
-        f"## Every claim\n\n{every}\n{lines}\n"
+        f"## Every claim\n\n{every}\nChecks of robustness:\n\n{checks}\n{lines}\n"
     )
 
 
@@ -106,26 +110,9 @@ def lacking_rows(claims: Sequence[Finding]) -> list[list[str]]:
     return found
 
 
-def verdict_table(claims: Sequence[Finding]) -> str:
-    """Return the verdict of every claim at every setting that was tested, as a Markdown table."""
-    labels = tested(claims)
-    rows = [
-        [str(c.number), c.name, *(c.verdicts.get(label, "") for label in labels)]
-        for c in claims
-        if not c.appendix
-    ]
-    return table([["", "claim", *labels], *rows])
-
-
-def tested(claims: Sequence[Finding]) -> list[str]:
-    """Return the settings at which any of some claims was tested, checks of robustness last."""
-    found = {label for c in claims for label, verdict in c.verdicts.items() if verdict != "not tested"}
-    return [s.label for s in sorted(SETTINGS, key=lambda s: s.robustness) if s.label in found]
-
-
 def section(claim: Finding) -> str:
     """Return a claim's part of its topic's page."""
-    labels = tested([claim])
+    labels = [s.label for s in SETTINGS if claim.verdicts.get(s.label, "not tested") != "not tested"]
     by_name: dict[tuple[str, str], dict[str, Outcome]] = {}
     for outcome in claim.conditions:
         if outcome.setting in labels and not outcome.missing:
@@ -147,7 +134,7 @@ def name_of(outcome: Outcome) -> str:
     """Return what an endpoint measures, with its contrast: two γ, or two kinds of run."""
     name, contrast = outcome.measure, outcome.init_rates
     kinds = list(dict.fromkeys(side.measure for side in outcome.sides))
-    if len(kinds) > 1 and "−" not in contrast:
+    if len(kinds) > 1 and "−" not in contrast and " minus " not in name:
         return f"{kinds[0]}, minus {kinds[1]}"
     if contrast not in ("", "all") and "γ" not in name:
         name = f"{name}, γ = {contrast}"
@@ -157,9 +144,11 @@ def name_of(outcome: Outcome) -> str:
 
 def reasons(claim: Finding) -> str:
     """Return why thresholds are where they are, each reason once."""
-    endpoints = [o for o in claim.conditions if o.role == "endpoint" and o.reason]
-    told = dict.fromkeys(f"{o.asked}: {o.reason}" for o in endpoints)
-    return f"\n*Thresholds.* {'; '.join(told)}.\n" if told else ""
+    told: dict[str, dict[str, None]] = {}
+    for endpoint in (o for o in claim.conditions if o.role == "endpoint" and o.reason):
+        told.setdefault(endpoint.reason, {})[f"`{endpoint.asked}`"] = None
+    items = "".join(f"- {', '.join(asked)}: {reason}.\n" for reason, asked in told.items())
+    return f"\n*Why these thresholds:*\n\n{items}" if told else ""
 
 
 def cell(outcome: Outcome | None) -> str:

@@ -174,7 +174,7 @@ def test_numbers_stand_in_their_settings_columns():
     assert [len(row) for row in rows] == [4] * 4
     assert head[2:] == ["group's code", "Emb-MLP"]
     assert first[:2] == ["| gap \\| at γ = 0.8", "> 0.5"]
-    assert "> 0.5: half." in text
+    assert "\n- `> 0.5`: half.\n" in text
     assert "\nSmall is large. (3: “is to be large”)\n\n**Verdict:**" in text
     assert first[2] == "**holds** 0.71 [0.69,\N{NO-BREAK SPACE}0.73], n\N{NO-BREAK SPACE}3"
     assert first[3].startswith("**fails** 0.32")

@@ -85,10 +85,10 @@ CLAIMS = (
         statement="Changing P^s at equal difficulty changes the early geometry as the new P^s predicts.",
         section="test of 3.2", settings=(MLP,), runs=Runs("causal", "plain", "spread"),
         endpoints=[
-            Endpoint("skill of the changed labels minus skill of the plain ones, changed runs, early",
+            Endpoint("excess skill of the changed labels over the plain ones, early, changed minus plain "
+                     "runs",
                      partial(changed_labels_better, variant="spread", changed="spread"), at=SMALL,
-                     minus=Other("skill of the changed labels minus skill of the plain ones, plain "
-                                 "runs, early",
+                     minus=Other("excess skill of the changed labels over the plain ones, early, plain runs",
                                  measure=partial(changed_labels_better, variant="plain", changed="spread")),
                      holds=above(0), reason="no more than in the plain run of the same seed"),
             Endpoint("Pearson of the reasoning anchors' cosines with those that the changed labels "
@@ -155,7 +155,7 @@ CLAIMS = (
         statement="With γ = 0.8 a held-out pair of shifts is composed; with γ = 0.5 it copies the "
                   "labels of its mirror pair.",
         section="Zhang et al. 2024, 2025", settings=(GROUP,), runs=Runs("composition"),
-        reason="most seeds: they fall into two groups",
+        reason="most seeds; seeds fall into two groups",
         endpoints=[
             Endpoint("seeds with half of the held-out pair (4, 3) right, γ = 0.8",
                      partial(held_out_share, deviations=(0,)), at=SMALL, holds=above(0.5), scale=SHARE,

@@ -36,7 +36,7 @@ from validate.judge.stats import COSINE, SHARE, SIZE
 SAME_BIAS = [
     Endpoint("log2 of the step at which the table's loss has fallen by ln(N_Z)/10 over that of "
              "the sums', γ = 0.8 minus 0.3", fall_lead, at=SMALL, minus=LARGE, holds=above(0),
-             reason="no effect, as in claim 2"),
+             reason="no effect"),
     Endpoint("loss of the table minus that of the training sums, over ln N_Z, γ = 0.3",
              loss_gap_aligned, at=LARGE, holds=within(0.1), reason="as in claim 1"),
 ]

@@ -54,8 +54,8 @@ def corpora(first: str, second: str, small: float, large: float) -> tuple[Claim,
                 Endpoint("least rise of ΔL from one γ to the next", partial(least_rise, of=relative_gap),
                          holds=above(0, margin=0.05), reason="an upward trend falls nowhere", unit="rise {}"),
                 Endpoint(f"difference of mean cosines, γ = {small:g} minus γ = {large:g}", cosine_contrast,
-                         at=small, minus=large, holds=above(0, margin=0.05), reason="no change",
-                         scale=(-2.0, 2.0)),
+                         at=small, minus=large, holds=above(0, margin=0.05), scale=(-2.0, 2.0),
+                         reason="no change; a cosine of a twentieth is not relevant"),
             ],
             shown=[
                 *(Endpoint(f"gap at γ = {small:g} less that at {large:g} (nats), {name} known",
@@ -88,7 +88,7 @@ def corpora(first: str, second: str, small: float, large: float) -> tuple[Claim,
             endpoints=[
                 *(Endpoint(f"{name}: above shuffled text's", partial(correlation_gain, corpus=i), at=small,
                            holds=above(0, margin=0.05), scale=(-2.0, 2.0),
-                           reason="the best rival: shuffled text keeps frequencies alone")
+                           reason="better than shuffled text, the best rival, which keeps only frequencies")
                   for i, name in enumerate((first, second))),
                 *(Endpoint(f"{name}: correlation", partial(cosine_correlation, corpus=i), at=small,
                            holds=at_least(0.5, margin=0.05), reason="a quarter of the variance", scale=COSINE)
