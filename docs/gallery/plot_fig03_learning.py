@@ -8,13 +8,13 @@ alike and the test set is not; with small ones (γ = 0.8) reasoning comes first,
 
 Two dotted lines are computed from the task. In A, the entropy of a memory anchor's label distribution: a
 model that knows eq. 7 and nothing else has this memory loss. In B, the memory accuracy that no sum of
-embeddings can pass in expectation: it is the same for (z, a, b) and (z, b, a), whose labels differ.
+embeddings can pass in expectation: the sum is the same for (z, a, b) and (z, b, a), whose labels differ.
 
 .. claims-of-figure:: 3 25
 
-``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. The study of A, and
-the command that trains its runs again, are named below.
+``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their order)
+for which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. The study of A, and the
+command that trains its runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -2,9 +2,9 @@ r"""
 Figure 4: the Emb-MLP's embedding and its label distributions
 =============================================================
 
-The theory: to leading order an embedding grows along P^s − u, the label distribution of its token against
-the uniform one (eq. 5, 7, 8). Memory anchors share one distribution, so their cosines are predicted near 1.
-Those of reasoning anchors are shifted copies, so their cosines are predicted to fall with distance.
+The theory: to leading order an embedding grows along P^s − u, the label distribution of its token against the
+uniform one (eq. 5, 7, 8). Memory anchors share one distribution, so their cosines are predicted near 1. The
+distributions of reasoning anchors are shifted copies, so their cosines are predicted to fall with distance.
 
 A shows what training did, B the distributions, C the cosines that follow from P^s − u, which knows their
 order; from a narrow network that was trained beforehand up to the same training accuracy, which knows their

@@ -14,7 +14,7 @@ C say whether these runs agree. Seeds that learn the sums in two different ways 
 .. claims-of-figure:: 6
 
 ``anchorflow figures 6`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-of which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
+for which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

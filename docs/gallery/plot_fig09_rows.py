@@ -9,7 +9,7 @@ discrepancies for large s.
 .. claims-of-figure:: 9
 
 ``anchorflow figures 9`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-of which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
+for which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -9,7 +9,7 @@ initialisation; it says nothing of later epochs.
 .. claims-of-figure:: 12 10
 
 ``anchorflow figures 12`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-of which runs at γ = 0.3 and 0.8 are kept. Its study, and the command that trains the runs again, are named
+for which runs at γ = 0.3 and 0.8 are kept. Its study, and the command that trains the runs again, are named
 below.
 """
 

@@ -10,9 +10,9 @@ by one.
 
 .. claims-of-figure:: 13
 
-``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their
-order) of which runs at γ = 0.3 and 0.8 are kept; D, of other runs, stands beside C where these have more γ.
-The studies, and the commands that train the runs again, are named below.
+``anchorflow figures 13`` draws it from the likeliest setting of the paper (:doc:`/claims` has their order)
+for which runs at γ = 0.3 and 0.8 are kept; D, of other runs, stands beside C where these have more γ. The
+studies, and the commands that train the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure
