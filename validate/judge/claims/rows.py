@@ -48,31 +48,31 @@ ROWS = (
     ),
     Row(
         "geometry: P^s − u",
-        "Δr: correlation of predicted and observed cosines above that with P^s exchanged among reasoning "
-        "anchors: within them; across, with memory anchors",
+        "Δr: correlation of predicted and observed cosines minus that with P^s exchanged among reasoning "
+        "anchors; within: their pairs, across: their pairs with memory anchors",
         (6,),
     ),
     Row(
         "averaging attention, W_V",
-        "share of attention within 0.1 of the average at the start, 0.9 is asked; W_V's first over second "
-        "singular value, 2 is asked",
+        "share of attention within 0.1 of the average at the start, where 0.9 is asked; W_V's first over "
+        "its second singular value, where 2 is asked",
         (10, 11),
     ),
     Row(
         "Prop. 1; 2-3 as printed",
-        "power of the weights' scale with which the error falls, without training: Prop. 1, 3 predicted; "
-        "Props. 2 and 3 as printed",
+        "power of the weights' scale with which the error falls, without training: 3 is predicted for "
+        "Prop. 1, and 1 for Props. 2 and 3",
         (7, 28),
     ),
     Row(
         "eq. 14, width 12",
-        "RMS error over the nearer half of distances at the end; 0.1 is allowed",
+        "RMS error of cosines over the nearer half of distances at the end; 0.1 is allowed",
         (9,),
     ),
     Row(
         "GPT-2: gap, trend, words",
-        "ΔL at γ = 0.8 minus ΔL at 0.3; the least rise from one γ to the next; two more claims: the gap "
-        "above the corpora's entropies, and the similarity of words",
+        "ΔL, TinyStories' loss over PrOntoQA's minus 1, at γ = 0.8 minus 0.3; its least rise from one γ to "
+        "the next; in two more claims, the gap above the corpora's entropies and the similarity of words",
         (33, 32, 34),
     ),
 )
