@@ -64,6 +64,17 @@ HELD_BY = {
 """What goes beyond a folder's budget: capabilities that a user would miss, and the files that hold them."""
 
 
+def count(files: list[Path]) -> int:
+    return sum(len(p.read_text().splitlines()) for p in files)
+
+
+def matching(patterns: list[str]) -> list[Path]:
+    """Return the files that match, of which each pattern has to have one."""
+    found = [sorted(Path().glob(pattern)) for pattern in patterns]
+    assert all(found), patterns
+    return [file for files in found for file in files]
+
+
 def measure() -> list[tuple[str, int, int]]:
     """Return (what, how much, budget) of everything that has a budget."""
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout
@@ -71,9 +82,6 @@ def measure() -> list[tuple[str, int, int]]:
 
     def below(folder: str) -> list[Path]:
         return [p for p in paths if p.suffix == ".py" and p.as_posix().startswith(f"{folder}/")]
-
-    def count(files: list[Path]) -> int:
-        return sum(len(p.read_text().splitlines()) for p in files)
 
     packages = [p for folder in ("theory", "sim", "validate") for p in below(folder)]
     judge = below("validate/judge")
@@ -101,17 +109,6 @@ def floors(files: list[Path]) -> int:
     return max(map(floor, imports))
 
 
-def matches(pattern: str) -> list[Path]:
-    """Return the files that match, of which there has to be one."""
-    files = list(Path().glob(pattern))
-    assert files, pattern
-    return files
-
-
-def n_lines(pattern: str) -> int:
-    return sum(len(file.read_text().splitlines()) for file in matches(pattern))
-
-
 if __name__ == "__main__":
     rows = measure()
     table = Table("", "today", "budget", "")
@@ -122,14 +119,12 @@ if __name__ == "__main__":
     for folder, held in HELD_BY.items():
         over = next(value - budget for name, value, budget in rows if name.startswith(f"{folder}/,"))
         if over > 0:
-            counts = {name: sum(map(n_lines, patterns)) for name, patterns in held.items()}
+            counts = {name: count(matching(patterns)) for name, patterns in held.items()}
             told = ", ".join(f"{name} {n:,}" for name, n in counts.items())
             held_lines = sum(counts.values())
             rest = f"; {over - held_lines:,} are in nothing of the kind" if over > held_lines else ""
             text = f"{folder}/ is {over:,} over; {held_lines:,} are in {told}{rest}"
             console.print(text, highlight=False)
-    held_files = [
-        p for f in ("sim", "validate") for ps in HELD_BY[f].values() for q in ps for p in matches(q)
-    ]
-    console.print(f"{len(held_files)} of the packages' files hold what is named here.", highlight=False)
+    held_files = sum(len(matching(patterns)) for f in ("sim", "validate") for patterns in HELD_BY[f].values())
+    console.print(f"{held_files} of the packages' files hold what is named here.", highlight=False)
     sys.exit(any(value > budget for _, value, budget in rows))

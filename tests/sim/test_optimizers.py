@@ -1,10 +1,11 @@
 """Every optimiser's step and each step's rate are torch's; a run that fits nothing new ends."""
 
 import itertools
-import sys
+import runpy
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -120,34 +121,28 @@ def test_one_that_remembers_nothing_of_some_tensors_is_refused(monkeypatch: pyte
         Trainer(small(optimizer="partial").members())
 
 
-def test_one_of_ones_own_trains_stops_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lion's step written out, over some epochs, for two members that differ in rate."""
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    monkeypatch.setattr("sim.config.training.OPTIMIZERS", OPTIMIZERS)
-    try:
-        import lion
-
-        config = small(optimizer="lion", dtype="float64", weight_decay=0.1, clip_norm=0.0)
-        trainer = Trainer(config.members())
-        weights = {name: w.clone() for name, w in trainer.parameters.items()}
-        momenta = {name: torch.zeros_like(w) for name, w in weights.items()}
-        rate = config.training.learning_rate
-        for _ in range(5):
-            _, gradients, _ = trainer.gradients(*trainer.batches.at(trainer.position))
-            for name, g in gradients.items():
-                sign = torch.sign(0.9 * momenta[name] + 0.1 * g)
-                weights[name] -= rate * (sign + 0.1 * weights[name])
-                momenta[name] = 0.99 * momenta[name] + 0.01 * g
-            trainer.advance(trainer.position + 1)
-        for name, w in weights.items():
-            torch.testing.assert_close(trainer.parameters[name], w, rtol=1e-12, atol=1e-12)
-        assert isinstance(config.training, lion.Lion)
-        (run,) = train(config, tmp_path, workers=1)
-        assert Run.open(run.path).config.training == config.training
-        assert any(name.startswith("momentum/") for name in trainer.checkpoint(0)[0])
-    finally:
-        OPTIMIZERS.pop("lion", None)
-        sys.modules.pop("lion", None)
+@patch.dict(OPTIMIZERS)
+def test_one_of_ones_own_takes_its_own_steps(tmp_path: Path) -> None:
+    """Lion's step written out, over some epochs; its settings and what it remembers are kept."""
+    lion = runpy.run_path(str(EXAMPLES / "lion.py"))["Lion"]
+    config = small(optimizer="lion", dtype="float64", weight_decay=0.1, clip_norm=0.0)
+    trainer = Trainer(config.members())
+    weights = {name: w.clone() for name, w in trainer.parameters.items()}
+    momenta = {name: torch.zeros_like(w) for name, w in weights.items()}
+    rate = config.training.learning_rate
+    for _ in range(5):
+        _, gradients, _ = trainer.gradients(*trainer.batches.at(trainer.position))
+        for name, g in gradients.items():
+            sign = torch.sign(0.9 * momenta[name] + 0.1 * g)
+            weights[name] -= rate * (sign + 0.1 * weights[name])
+            momenta[name] = 0.99 * momenta[name] + 0.01 * g
+        trainer.advance(trainer.position + 1)
+    for name, w in weights.items():
+        torch.testing.assert_close(trainer.parameters[name], w, rtol=1e-12, atol=1e-12)
+    assert isinstance(config.training, lion)
+    (run,) = train(config, tmp_path, workers=1)
+    assert Run.open(run.path).config.training == config.training
+    assert any(name.startswith("momentum/") for name in trainer.checkpoint(0)[0])
 
 
 PATIENT = {"dtype": "float64", "epochs": 40, "evaluate_every": 1, "learning_rate": 0.05}

@@ -23,14 +23,13 @@ import numpy as np
 import pytest
 import torch
 
-from sim import Progress, Run, RunConfig, RunFolder, build_dataset, train, train_members, train_together
+from sim import Progress, Run, RunFolder, build_dataset, train, train_members, train_together
 from sim.config.run import make_run_config, sources
 from sim.errors import BusyError, UnwritableError
 from sim.runs.files import is_being_written, only_writer
 from sim.runs.folder import read_config
 from sim.runs.manifest import Listed, Manifest
 from sim.runs.records import CheckpointState
-from sim.training.engines.local import SIGNALS
 from tests.run_folder import change
 from tests.sim.conftest import small, small_member, stopped_after
 from theory import InputError, token_label_matrix
@@ -101,6 +100,7 @@ def test_a_run_remembers_where_its_settings_come_from(tmp_path: Path) -> None:
     told = make_run_config(dict(small()) | {"sources": {"model.d_m": "sibling"}}).members()
     path = tmp_path / "run"
     assert train_together(told, [path], stop=stopped_after(5)) == "interrupted"
+    assert RunFolder(path).read_provenance()["status"] == "interrupted"
     assert train_together([read_config(path)], [path], resume=True) == "complete"
     run = Run.open(path)
     assert run.provenance["sources"]["model.d_m"] == "sibling"
@@ -129,34 +129,6 @@ def test_a_missing_run_and_a_missing_snapshot_are_named(run: Run, tmp_path: Path
         run.embedding(3)
     with pytest.raises(InputError, match=r"epoch = 4\.0: not an integer"):
         run.embedding(4.0)
-
-
-def _train_slowly(config: RunConfig, out: Path, begun: Any) -> None:
-    """Train as a program does that nothing but the terminal stops; a pause leaves time for the signal."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    train(config, out, report=lambda _: (begun.set(), time.sleep(0.05)))
-
-
-def test_ctrl_c_loses_nothing(forked: Any, tmp_path: Path) -> None:
-    """Interrupt a run from outside, resume it, and compare with an unbroken one, bit for bit."""
-    config = small(epochs=60, evaluate_every=5, snapshot_epochs=[], checkpoint_every=1000)
-    begun = forked.Event()
-    process = forked.Process(target=_train_slowly, args=(config, tmp_path / "broken", begun))
-    process.start()
-    assert begun.wait(60)
-    time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
-    process.join(60)
-    assert process.exitcode == 1
-    folder = tmp_path / "broken" / "gamma0.8_seed0"
-    assert json.loads((folder / "provenance.json").read_text())["status"] == "interrupted"
-    with pytest.raises(InputError, match=r"not finished \(status: interrupted\).*--resume"):
-        Run.open(folder)
-    resumed = train(config, tmp_path / "broken", resume=True)[0]
-    unbroken = train(config, tmp_path / "unbroken")[0]
-    assert resumed.metrics == unbroken.metrics
-    np.testing.assert_array_equal(resumed.embedding(60), unbroken.embedding(60))
 
 
 def test_a_signal_after_the_last_step_is_obeyed(tmp_path: Path) -> None:

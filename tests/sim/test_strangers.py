@@ -24,7 +24,6 @@ from tests.run_folder import change
 from tests.sim.conftest import small, small_member, stopped_after
 from tests.sim.test_language import Make, language
 from theory import InputError
-from theory.edge.reading import load_toml
 from validate import read_embedding
 
 __all__ = ["language"]
@@ -162,22 +161,6 @@ def test_a_cell_that_a_spreadsheet_would_compute_has_a_quote(tmp_path: Path) -> 
     write_table([row], tmp_path / "t.csv")
     (read,) = csv.DictReader((tmp_path / "t.csv").read_text(encoding="utf-8").splitlines())
     assert [*read.values()] == ['\'=HYPERLINK("x")', "'+cmd|x", "'@SUM(1)", "-1.0", "a=b", "\\udcff"]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("\n".join(f"k{i} = 1" for i in range(10**6)), "1000000 keys or lists"),
-        ("a" + ".a" * 90_000 + " = 1", "nested more than 50 levels"),
-        ("\n".join("a" + f".b{i}" * 49 + " = 1" for i in range(20_000)), "1000000 keys or lists"),
-    ],
-)
-def test_toml_that_would_take_long_to_read_is_refused_at_once(text: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "long.toml").write_text(text)
-    begun = time.process_time()
-    with pytest.raises(InputError, match=words):
-        load_toml(tmp_path / "long.toml")
-    assert time.process_time() - begun < 3
 
 
 @pytest.mark.parametrize("which", ["header", "matrix"])

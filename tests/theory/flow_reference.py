@@ -76,10 +76,12 @@ class TorchModel:
         self.weights = [torch.tensor(m, dtype=torch.float64, requires_grad=True) for m in initial.matrices]
         self.value = TORCH_VALUE[activation.name]
 
-    def loss(self, sequences: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+    def logits(self, sequences: np.ndarray) -> torch.Tensor:
         W_emb, W1, W2 = self.weights
-        logits = self.value(W_emb[torch.as_tensor(sequences)].sum(dim=1) @ W1) @ W2
-        return torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels))
+        return self.value(W_emb[torch.as_tensor(sequences)].sum(dim=1) @ W1) @ W2
+
+    def loss(self, sequences: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(self.logits(sequences), torch.as_tensor(labels))
 
     def descent(self, sequences: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
         """Return minus the gradient of the mean loss: the gradient flow's velocity."""

@@ -1,6 +1,7 @@
 """What comes in: arguments, held by their annotations, axes as by jaxtyping itself; files of plain data."""
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -197,12 +198,18 @@ def test_a_list_that_is_too_long_is_refused_and_not_cut(items, monkeypatch):
         (b"[" + b".".join([b"a"] * 200) + b"]\n", "nested more than 50|not valid JSON"),
         (b"a = " + b"9" * 5000, "not valid"),
         (b'{"a": ' + b"9" * 5000 + b"}", "not valid"),
+        # What would take long to read.
+        (b"\n".join(b"k%d = 1" % i for i in range(10**6)), "1000000 keys or lists|not valid JSON"),
+        (b"a" + b".a" * 90_000 + b" = 1", "nested more than 50 levels|not valid JSON"),
+        (b"\n".join(b"a" + b".b%d" % i * 49 + b" = 1" for i in range(20_000)), "1000000 keys|not valid JSON"),
     ],
 )
 def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, load: object, content: bytes, words: str) -> None:
     (tmp_path / "bad").write_bytes(content)
+    begun = time.process_time()
     with pytest.raises(InputError, match=words) as caught:
         load(tmp_path / "bad")  # type: ignore[operator]
+    assert time.process_time() - begun < 3
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(f"file = {str(tmp_path / 'bad')!r}: ")
 

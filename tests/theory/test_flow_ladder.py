@@ -19,7 +19,7 @@ from tests.theory.flow_reference import (
     small_example,
 )
 from theory import EXACT, IDENTITY, TANH, EmbMLPParameters, Solver, Task, Trajectory, population_flow
-from theory.flows.gradient import losses, population_field, token_gradient
+from theory.flows.gradient import losses, population_field, scores, token_gradient
 
 POPULATION = small_example().population
 C, S = POPULATION.token_label_matrix(), POPULATION.cooccurrence()
@@ -194,10 +194,11 @@ def test_labels_that_one_factor_rules_out_are_not_lost():
 
 @pytest.mark.parametrize("activation", ACTIVATIONS, ids=lambda a: a.name)
 @pytest.mark.parametrize("scale", [0.3, 40.0])
-def test_losses_are_those_of_the_real_model(activation, scale):
+def test_losses_and_accuracies_are_those_of_the_real_model(activation, scale):
     example = small_example()
     initial = parameters(scale=scale)
-    measured = losses(example.population, initial.matrices, activation)
+    of_scores = example.population, initial.matrices, activation
+    measured, scored = losses(*of_scores), scores(*of_scores)
     model = TorchModel(initial, activation)
     memory = example.mapping == [m.name for m in example.task.mappings].index("memory")
     groups = {
@@ -207,8 +208,10 @@ def test_losses_are_those_of_the_real_model(activation, scale):
         "reasoning test": ~example.trains,
     }
     for name, rows in groups.items():
-        truth = model.loss(example.sequences[rows], example.labels[rows]).item()
+        of_rows = example.sequences[rows], example.labels[rows]
+        truth, right = model.loss(*of_rows).item(), model.logits(of_rows[0]).argmax(1).numpy() == of_rows[1]
         assert measured[name] == pytest.approx(truth, rel=1e-12)
+        assert scored[name] == pytest.approx((truth, right.mean()), rel=1e-12)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.05])

@@ -112,12 +112,6 @@ def test_clipping_bounds_the_speed():
     assert moved == pytest.approx(0.01 * 10 * 1e-3, rel=1e-3)
 
 
-def test_a_prediction_that_would_take_too_long_says_so():
-    options = {"init_rate": 0.5, "n_epochs": 9, "d_m": 6, "d_f": 8, "batch_size": 12}
-    with pytest.raises(theory.IntegrationError, match="max_gradients"):
-        theory.predict_learning(TASK, AdamSettings(2e-3), route="flow", max_gradients=30, **options)
-
-
 @pytest.mark.parametrize(
     ("settings", "batch_size", "said"),
     [
@@ -141,14 +135,6 @@ def test_steps_too_long_for_a_flow_are_warned_of(settings, batch_size, said):
     texts = [str(w.message) for w in found]
     assert [text for text in texts if said and said in text] == texts
     assert bool(texts) == bool(said)
-
-
-def test_accuracy_is_the_share_of_right_answers():
-    found = scores(POPULATION, START.matrices, TANH)
-    logits = np.tanh(START.W_emb[EXAMPLE.sequences].sum(axis=1) @ START.W1) @ START.W2
-    right = logits.argmax(axis=1) == EXAMPLE.labels
-    assert found["training"][1] == pytest.approx(right[EXAMPLE.trains].mean())
-    assert found["reasoning test"][1] == pytest.approx(right[~EXAMPLE.trains].mean())
 
 
 def test_single_precision_reaches_an_accuracy_of_one_and_does_not_pass_it():
