@@ -17,6 +17,7 @@ from sim.runs.manifest import Manifest
 from sim.training import engines, launch
 from sim.training.engines import ENGINES, Ended, Job, WorkerDiedError, engine_of, jobs_of, watching
 from sim.training.engines.local import train_sent_job
+from tests.processes import wait_for
 from tests.sim.conftest import DRAWN, PARTLY, small, small_member, stopped_after
 from theory import InputError
 
@@ -163,10 +164,10 @@ def test_only_changed_evaluations_are_read_again(tmp_path: Path, monkeypatch: py
     metrics = engines._metrics
     monkeypatch.setattr(engines, "_metrics", lambda path: reads.append(path) or metrics(path))
     with watching([[(member, tmp_path)]], lambda progress: seen.append(progress.epoch), every=0.005):
+        wait_for(lambda: len(reads) > 1)
         time.sleep(0.1)
         Manifest(tmp_path).write("metrics.jsonl", line % 3)
-        time.sleep(0.1)
-    assert seen == [2, 3]
+        wait_for(lambda: seen == [2, 3])
     assert 2 <= len(reads) <= 4  # Before and after the change, and once while it is being written.
 
 

@@ -13,16 +13,9 @@ from matplotlib.figure import Figure
 from sim.runs.outputs import OutputFile, OutputFolder, file_name
 from sim.runs.table import write_table
 from tests.conftest import Cli
+from tests.tiny_task import TASK
 from theory import InputError
 from validate.figures.style import rendered
-
-TASK = """
-keys = "20..25"
-n_anchors = 1
-length = 2
-vocab_size = 60
-mappings = [{{name = "{}", anchors = "1..3", rule = "sum"}}]
-"""
 
 
 @pytest.fixture
@@ -88,12 +81,11 @@ def test_a_run_folder_is_never_a_target(command: str, run_folder: Path, tmp_path
 @pytest.mark.usefixtures("blank_pictures")
 def test_a_prediction_is_replaced_and_a_task_file_is_not(here: Path, cli: Cli) -> None:
     """Twice into its own folder; once into that of the task, under the name that it writes."""
-    task = TASK.format("sum")
-    Path("task.toml").write_text(task)
+    Path("task.toml").write_text(TASK)
     for _ in range(2):
         cli("predict", "task.toml", "--out", "out")
     cli("predict", "task.toml", "--out", ".", code=2)
-    assert Path("task.toml").read_text() == task
+    assert Path("task.toml").read_text() == TASK
     Path("out/prediction.json").write_text("edited")
     assert "was changed since" in cli("predict", "task.toml", "--out", "out", code=2).err
     assert Path("out/prediction.json").read_text() == "edited"
@@ -101,7 +93,8 @@ def test_a_prediction_is_replaced_and_a_task_file_is_not(here: Path, cli: Cli) -
 
 def test_a_name_cannot_lead_out_of_the_folder(tmp_path: Path, cli: Cli) -> None:
     task = tmp_path / "task.toml"
-    task.write_text(TASK.format("../../../victim"))
+    mapping = '[[mappings]]\nname = "../../../victim"\nanchors = "1..3"\nrule = "sum"\n'
+    task.write_text(TASK.partition("reasoning")[0] + mapping)
     assert "victim" in cli("predict", str(task), "--out", str(tmp_path / "deep" / "out"), code=2).err
     assert list(tmp_path.iterdir()) == [task]
 

@@ -7,22 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sim import find_runs
 from sim.runs.table import COLUMNS, frame
 from theory import InputError
 from validate.compare.rows import compare_runs
-from validate.observe import find_observations, kept, observe, observe_path, write_kept
+from validate.observe import find_observations, observe, write_kept
 from validate.observe.groups import group_runs
-from validate.observe.store import KEPT, kept_file
-
-
-def test_strings_are_paths(runs, runs_folder):
-    """The pages' code, which tests/docs runs, gives strings too."""
-    text, paths = str(runs_folder), [run.path for run in runs]
-    assert find_runs(text) == find_runs([text]) == find_runs(runs_folder) == paths
-    assert observe_path(str(paths[0])).epochs == runs[0].snapshot_epochs
-    assert [s.label for s in group_runs(text)] == ["γ = 0.3", "γ = 0.8"]
-    assert len(kept("causal", folder=str(KEPT))) == len(kept("causal"))
+from validate.observe.store import kept_file
 
 
 def test_frames_hold_the_records(runs, settings):
@@ -94,11 +84,11 @@ def _errors(rows):
 def test_files_folders_runs_and_observations_give_one_comparison(runs, runs_folder, kept_folder):
     own = compare_runs(runs, [6])
     # As text: what is undefined is NaN, which from Python 3.13 on makes two equal rows differ.
-    for same in (runs_folder, [observe(run) for run in runs]):
+    for same in (str(runs_folder), [observe(run) for run in runs]):
         assert repr(list(compare_runs(same, [6]))) == repr(list(own))
     files = sorted(kept_folder.glob("*.safetensors"))
-    mixed = [runs[0], runs[1].path, *files[2:]]
-    for sources in (kept_folder, files, mixed):
+    mixed = [runs[0], str(runs[1].path), *files[2:]]
+    for sources in (str(kept_folder), files, mixed):
         found = compare_runs(sources, [6])
         names, wanted = ([(r.setting, r.anchor, r.predictor) for r in rows] for rows in (found, own))
         assert names == wanted

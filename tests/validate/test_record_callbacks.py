@@ -13,7 +13,7 @@ from torch import nn
 from tests.validate.corpus.test_compare_embedding import CORPUS, V
 from tests.validate.test_record import language
 from theory import InputError
-from validate import Recorder, compare_embedding
+from validate import Recorder
 
 
 def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path):
@@ -51,10 +51,8 @@ def test_the_trainer_of_transformers_records_as_the_loop_does(tmp_path):
     for row in recorder.rows[1:]:
         for name in ("eval_one_loss", "eval_two_loss"):
             assert row[f"loss/{name}"] == evaluated[row["step"], name]
-    E = model.transformer.wte.weight.detach().double().numpy()
-    expected = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, bands=(1,))
-    pearson = expected.comparisons[0].association.pearson
-    assert recorder.rows[-1]["pearson/tied"] == pytest.approx(pearson.mean)
+    norm = float(model.transformer.wte.weight.detach().norm())
+    assert recorder.rows[-1]["norm/transformer.wte.weight"] == pytest.approx(norm)
 
 
 @pytest.mark.parametrize("event", ["on_step_end", "on_save"])

@@ -10,13 +10,13 @@ import jsonschema
 import numpy as np
 import pytest
 
-from tests.validate.judge.test_verdict import ABOVE, BELOW, WIDE, endpoint, judged, over, value
+from tests.validate.judge.test_verdict import ABOVE, BELOW, WIDE, endpoint, find, judged, over, value
 from theory import InputError
 from validate import Claim, Endpoint, Findings, above, judge_claims, ledger
 from validate.judge import presentation
 from validate.judge.claim import Setup
 from validate.judge.claims.rows import ROWS, SENTENCES, rows_claims
-from validate.judge.condition import MissingRunsError, conditions_of
+from validate.judge.condition import conditions_of
 from validate.judge.evidence import Evidence
 from validate.judge.measures import computed
 from validate.judge.settings import BY_LABEL, GELU, GROUP, POST, PRE, PRINTED, QUARTER, SETTINGS, SMALL
@@ -162,9 +162,6 @@ def test_tables_have_each_verdict_in_the_column_of_its_setting():
 
 
 def test_a_statement_that_no_run_tests_was_judged_nowhere():
-    def none(needs):
-        raise MissingRunsError(f"no runs of {needs.study}")
-
     claim = Claim(
         2,
         "name",
@@ -172,7 +169,7 @@ def test_a_statement_that_no_run_tests_was_judged_nowhere():
         [Endpoint("a measure", value, SMALL, holds=above(0.0))],
         settings=(PRINTED,),
     )
-    untested = judge_claim(claim, none)
+    untested = judge_claim(claim, find)
     assert (untested.verdict, untested.primary.missing) == ("not tested", "no runs of printed")
     claims = [judged(endpoint(ABOVE), setting="group", number=25), untested]
     at = "Judged at: group (group's code, 3 seeds). The paper's printed settings are judged from 4 seeds on."

@@ -14,7 +14,7 @@ from tests.validate.judge.synthetic import run
 from validate import Claim, Endpoint, Findings, Other, Runs, above, at_least, below, within
 from validate.judge import presentation
 from validate.judge.claim import Setup
-from validate.judge.condition import conditions_of
+from validate.judge.condition import MissingRunsError, conditions_of
 from validate.judge.settings import BY_LABEL, GELU, GROUP, LARGE, POST, SMALL
 from validate.judge.verdict import benjamini_hochberg, judge_claim
 from validate.observe.bounds import Bound, Value
@@ -30,6 +30,8 @@ def stored(values):
 
 
 def find(needs):
+    if needs.study not in STORED:
+        raise MissingRunsError(f"no runs of {needs.study}")
     values = STORED[needs.study]
     runs = [
         SimpleNamespace(config=SimpleNamespace(seed=n), provenance={}, value=v) for n, v in values.items()

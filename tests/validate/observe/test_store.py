@@ -125,7 +125,7 @@ def test_kept_runs_come_by_variant_gamma_and_seed(observations, tmp_path):
     found = kept("mine", folder=tmp_path)
     seeds = [(o.config.init_rate, o.config.seed) for o in found]
     assert seeds == [(0.8, 0), (0.3, 2), (0.5, 0), (0.5, 1), (0.3, 3)]
-    assert [o.config.seed for o in kept("mine", "b", folder=tmp_path)] == [2, 0, 1]
+    assert [o.config.seed for o in kept("mine", "b", folder=str(tmp_path))] == [2, 0, 1]
 
 
 def test_run_folders_are_observed_when_asked_for(transformer_run, tmp_path):
@@ -137,10 +137,10 @@ def test_run_folders_are_observed_when_asked_for(transformer_run, tmp_path):
     interrupted = json.dumps(transformer_run.provenance | {"status": "interrupted"})
     for name, text in (("config.json", "{}"), ("provenance.json", interrupted)):
         Manifest(unfinished).write(name, text)
-    found = kept("mine", root=tmp_path)
+    found = kept("mine", root=str(tmp_path))
     assert len(found) == 2
     assert len(kept("mine", "variant", root=tmp_path)) == 1
-    again = observe_path(transformer_run.path)
+    again = observe_path(str(transformer_run.path))
     for name, array in found[0].arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
 

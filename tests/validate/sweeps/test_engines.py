@@ -14,9 +14,9 @@ import pytest
 from sim import Execution
 from sim.errors import UnfinishedRunsError
 from sim.runs.table import csv_text
-from tests.processes import command, end_of, is_empty
+from tests.processes import command, end_of, is_empty, wait_for
 from tests.slurm import NoSlurmError, slurm
-from tests.validate.sweeps.toy import holders, wait_for, write_toy
+from tests.validate.sweeps.toy import holders, write_toy
 from validate.sweeps import load_sweep, plan_of, records_of, run_sweep
 
 pytestmark = pytest.mark.long

@@ -1,7 +1,5 @@
 """A sweep of eight runs, each of which takes a moment, and who trains them while workers do."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +66,3 @@ def _locked_by(file: Path) -> list[int]:
     lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
     held = [line for line in lines if line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode]
     return [int(line[4]) for line in held]
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 900) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
