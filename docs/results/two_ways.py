@@ -77,7 +77,7 @@ GROUPS: dict[str, tuple[list[Observations], Later]] = {
     "γ = 0.3": (first_six(0.3), TABLE),
     "γ = 0.8": (first_six(0.8), HELD_OUT),
     "γ = 0.8, fresh": (list(kept("printed-fresh")), HELD_OUT),
-    "γ = 0.8, forbidden": (list(kept("printed-key", "forbidden")), HELD_OUT),
+    "γ = 0.8, frozen": (list(kept("printed-key", "forbidden")), HELD_OUT),
 }
 """Runs, and what a seed does later, with the names of those that do and do not."""
 
