@@ -37,7 +37,8 @@ def counted() -> Iterator[tuple[str, Any]]:
         found = theory.corpus_geometry(documents, V, tokens, predictor)
         for name in ("cosine", "growth", "apart", "mean_cosine"):
             sampled = getattr(found, name)
-            yield f"{predictor}: {name}", [sampled.value, sampled.standard_error]
+            # An unknown error would drown all others in the sums.
+            yield f"{predictor}: {name}", [sampled.value, np.nan_to_num(sampled.standard_error)]
         yield f"{predictor}: departs, distinct", [found.departs, found.distinct_from_all]
         near = theory.nearest_tokens(documents, V, tokens[3], tokens, 4, predictor)
         yield f"{predictor}: nearest", [near.tokens, near.cosine.value[0]]
