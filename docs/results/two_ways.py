@@ -78,6 +78,7 @@ GROUPS: dict[str, tuple[list[Observations], Later]] = {
     "γ = 0.8": (first_six(0.8), HELD_OUT),
     "γ = 0.8, fresh": (list(kept("printed-fresh")), HELD_OUT),
     "γ = 0.8, frozen": (list(kept("printed-key", "forbidden")), HELD_OUT),
+    "γ = 0.8, forced": (list(kept("printed-key", "forced")), HELD_OUT),
 }
 """Runs, and what a seed does later, with the names of those that do and do not."""
 
@@ -99,9 +100,10 @@ def telling(runs: Sequence[Observations], epoch: int) -> str:
 @styled
 def draw() -> Figure:
     """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
-    figure = Figure(figsize=(6.75, 2.6), layout="constrained")
-    panels = figure.subplots(1, len(GROUPS), sharey=True)
-    for axes, (title, (runs, (does, yes, no))) in zip(panels, GROUPS.items(), strict=True):
+    figure = Figure(figsize=(6.75, 4.4), layout="constrained")
+    panels = figure.subplots(2, 3, sharey=True)
+    panels[1, 2].set_visible(False)
+    for axes, (title, (runs, (does, yes, no))) in zip(panels.flat, GROUPS.items(), strict=False):
         for does_it, name in ((True, yes), (False, no)):
             own = [run for run in runs if does(run) is does_it]
             for label, run in zip([name, *[""] * len(own)], own, strict=False):
@@ -110,9 +112,13 @@ def draw() -> Figure:
         axes.axvline(EARLY, color="0.8", linewidth=0.8)
         axes.set(title=title, xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
         axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
-        if title != "γ = 0.8":  # Its lines mean what those of the fresh seeds do, and fill the panel.
+        if title in (
+            "γ = 0.3",
+            "γ = 0.8, fresh",
+        ):  # Others mean what fresh seeds' lines do.
             axes.legend(fontsize="small", loc="upper left")
-    figure.axes[0].set_ylabel("attention on the key")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("attention on the key")
     return figure
 
 
