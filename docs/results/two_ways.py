@@ -112,10 +112,8 @@ def draw() -> Figure:
         axes.axvline(EARLY, color="0.8", linewidth=0.8)
         axes.set(title=title, xlabel="epoch", xscale="symlog", xlim=(0, LAST), ylim=(0, 1.03))
         axes.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
-        if title in (
-            "γ = 0.3",
-            "γ = 0.8, fresh",
-        ):  # Others mean what fresh seeds' lines do.
+        # The lines of the other panels mean what those of the fresh seeds do.
+        if title in ("γ = 0.3", "γ = 0.8, fresh"):
             axes.legend(fontsize="small", loc="upper left")
     for axes in panels[:, 0]:
         axes.set_ylabel("attention on the key")

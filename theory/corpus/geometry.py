@@ -149,8 +149,8 @@ def corpus_geometry(
         for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS, "tokens")
     )
     cosine, growth, apart = (jackknife(value, parts) for value, *parts in zip(whole, *without, strict=True))
-    # Where no set of documents says otherwise, that is no measure of how sure it is: as of two words that a
-    # third followed three times each.
+    # That no set of documents disagrees does not say how sure a cosine is: two words may stand three times
+    # each, always before the same third.
     unseen = (cosine.standard_error == 0) & ~np.eye(len(wanted), dtype=bool)
     errors = np.where(unseen, np.nan, cosine.standard_error)
     mean = jackknife(_mean_of_pairs(whole[0]), [_mean_of_pairs(part[0]) for part in without])

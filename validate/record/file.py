@@ -50,7 +50,7 @@ class RecordingFile:
         else:
             with self.path.open("a", encoding="utf-8", newline="") as opened:
                 opened.write(csv_text([self._columns | rows[-1]]).partition("\n")[2])
-        self._is_behind = False
+            self._is_behind = False
 
     def finish(self, rows: Sequence[Row]) -> None:
         """Write what is not yet written."""
@@ -60,7 +60,7 @@ class RecordingFile:
     def _write(self, path: Path, rows: Sequence[Row]) -> None:
         columns: dict[str, float | None] = {name: None for row in rows for name in row}
         write_table([columns | row for row in rows], path, overwrite=self._overwrite or bool(self._columns))
-        self._columns = columns
+        self._columns, self._is_behind = columns, False
 
 
 def read_rows(file: Path) -> list[dict[str, float]]:
