@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from theory.edge.display import text_table
-from validate.figures.runs import on_key
+from validate.figures.moments import on_key
 from validate.figures.style import PALETTE, styled
 from validate.judge.measures.geometry import mean_cosine
 from validate.judge.measures.learning import matched_test_accuracy

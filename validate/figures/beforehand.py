@@ -16,7 +16,7 @@ import numpy as np
 from sim.config.run import MemberConfig, make_member_config
 from theory import InputError
 from theory.edge.arrays import FloatArray
-from validate.figures.runs import paper_config
+from validate.figures.footnote import paper_config
 from validate.observe.groups import Setting
 from validate.observe.times import accuracy_at
 from validate.predict.learning import flow_arguments

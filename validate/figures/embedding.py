@@ -22,8 +22,8 @@ from validate.compare.ranking import STEPS
 from validate.figures import beforehand
 from validate.figures.curves import Curve, Curves
 from validate.figures.heat_map import HeatMap, cosine_map
+from validate.figures.moments import Moment
 from validate.figures.panel import BasePanel, Group, Points, seeds_text
-from validate.figures.runs import Moment
 from validate.figures.style import MEMORY, OTHERS, REASONING, ZERO, Look, palette, sequential
 from validate.judge.measures.agreement import agreement, spearman
 from validate.judge.stats import COSINE, SHARE, SIZE, number

@@ -15,11 +15,11 @@ from validate.compare.rows import Row
 from validate.figures import beforehand
 from validate.figures.curves import Curve, Curves
 from validate.figures.embedding import BAR, colours_of, label_curves, looks, predicted_maps
+from validate.figures.footnote import about
 from validate.figures.heat_map import HeatMap, cosine_map
 from validate.figures.learning import accuracy_curves, predicted_curves
 from validate.figures.panel import FEW, BasePanel, Group, Points
 from validate.figures.paper import FIGURES, PaperFigure
-from validate.figures.runs import about
 from validate.figures.sheet import PanelRow, Sheet, in_rows
 from validate.figures.style import MEMORY, PALETTE, REASONING, Look
 from validate.judge.measures.prediction import PAIRS, pair_kinds

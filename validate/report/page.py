@@ -17,7 +17,7 @@ from sim.runs.outputs import OutputFolder
 from sim.runs.provenance import commit_text
 from theory.edge.reading import PathLike, as_path
 from validate.compare.ranking import STEPS, WHOLE, agreements
-from validate.figures.runs import span
+from validate.figures.footnote import span
 from validate.figures.sheet import Sheet, write_figures
 from validate.judge import presentation
 from validate.judge.given import Match

@@ -16,9 +16,9 @@ from validate.compare.rows import Row
 from validate.figures import Curve, Curves, HeatMap
 from validate.figures.embedding import looks, ring, rows_of
 from validate.figures.learning import unlearned_levels
+from validate.figures.moments import Moment
 from validate.figures.panel import marks_text, seeds_text
 from validate.figures.paper.spectra import _ranks
-from validate.figures.runs import Moment
 from validate.figures.style import DIVERGING, PARTS, SEQUENTIAL, Look
 from validate.judge.stats import SIZE, over_seeds
 from validate.report.figures import draw_errors, draw_flows

@@ -15,8 +15,10 @@ from tests.validate.conftest import TASK as TINY
 from tests.validate.figures import synthetic
 from theory import InputError
 from validate.figures import Curves, HeatMap, Points
+from validate.figures.footnote import about
+from validate.figures.moments import by_mechanism, moments
 from validate.figures.paper import FIGURES, draw_figure, kept_of, runs_behind
-from validate.figures.runs import ATTENTION, about, by_mechanism, moments, of_kind, shown_epochs
+from validate.figures.runs import ATTENTION, of_kind, shown_epochs
 from validate.observe import NoRunsError, Observations
 from validate.observe.groups import group_runs
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from theory import predict_value_growth
 from theory.edge.display import spread
-from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, runs
+from validate.figures import Curve, Curves, HeatMap, Look, PanelRow, Sheet, footnote, runs
 from validate.figures.curves import numbers_at
+from validate.figures.moments import Moment, by_mechanism, moments, moments_text
 from validate.figures.panel import FEW, BasePanel, seeds_text
 from validate.figures.paper.registry import likeliest, paper_figure
 from validate.figures.paper.spectra import singular_values
-from validate.figures.runs import Moment, moments, moments_text
 from validate.figures.sheet import letter
 from validate.figures.style import GOING_ON, OBSERVED, PALETTE, ZERO, sequential
 from validate.judge.settings import LARGE, SMALL
@@ -43,7 +43,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         ratios.append(number(ratio) + f" {m.which}" * bool(m.which))
     rows = [
         PanelRow(
-            f"A  First attention, {runs.model_name(setting, rate=True)}",
+            f"A  First attention, {footnote.model_name(setting, rate=True)}",
             [attention_map(m) for m in maps],
             "attention",
             says=f"No entry is further than {CLOSE:g} from 1/i at {'; '.join(near) or 'no epoch shown'}.",
@@ -67,7 +67,7 @@ def first_attention(observations: Sequence[Observations]) -> Sheet:
         "cosine of every anchor's embedding with the top left singular vector of W_V, beside Theorem 2's "
         f"direction with u or P̄ taken from P^s.{moments_text(shown)}"
     )
-    return Sheet("fig06_first_attention", caption, runs.about(settings), rows)
+    return Sheet("fig06_first_attention", caption, footnote.about(settings), rows)
 
 
 @paper_figure(12, "The first attention at large weights", likeliest(LARGE, SMALL), compares="γ")
@@ -85,17 +85,17 @@ def first_attention_large(observations: Sequence[Observations]) -> Sheet:
         late = [m for m in moments(observations, setting) if m.look is GOING_ON]
         early = Moment(setting, setting.nearest(shown[0].epoch))
         panels: list[BasePanel] = [attention_map(m) for m in (Moment(setting, 0), early, *late)]
-        title = f"{letter(i)}  First attention, {runs.model_name(setting)}, {setting.label}"
+        title = f"{letter(i)}  First attention, {footnote.model_name(setting)}, {setting.label}"
         rows.append(PanelRow(title, [*panels, attention_lines(early)], "attention"))
-    of = "" if len(own) == len(every) else f", {runs.model_name(small)}"
+    of = "" if len(own) == len(every) else f", {footnote.model_name(small)}"
     title = f"{letter(len(rows))}  Distance from the average over γ{of}"
     rows.append(PanelRow(title, _average_over_gamma(observations, own, [0, *runs.shown_epochs(small)])))
     caption = (
         "The first attention at large initial weights, its rows beside 1/i (dotted); over γ, its largest "
         "distance from 1/i over sequences and positions, and the share of entries near 1/i."
-        f"{moments_text(shown)} {runs.missing_rates(every)}"
+        f"{moments_text(shown)} {footnote.missing_rates(every)}"
     )
-    return Sheet("fig12_first_attention_large", caption, runs.about(every), rows)
+    return Sheet("fig12_first_attention_large", caption, footnote.about(every), rows)
 
 
 @paper_figure(15, "The second attention", likeliest(SMALL))
@@ -110,14 +110,14 @@ def second_attention(observations: Sequence[Observations]) -> Sheet:
     for i, moment in enumerate(shown):
         panels: list[BasePanel] = [_last_logits(moment), _last_attention(moment)]
         panels += [_position_logits(moment)] * has_positions
-        title = f"{letter(i)}  Last row, {runs.model_name(setting, rate=True)}, {moment.when}"
+        title = f"{letter(i)}  Last row, {footnote.model_name(setting, rate=True)}, {moment.when}"
         rows.append(PanelRow(title, panels, "attention", height=2.4))
     alone = ", and before it with all token embeddings set to zero" * has_positions
     caption = (
         "The last row of the last layer's attention, by position p of the key (ring; anchors dots): before "
         f"and after the softmax{alone}.{moments_text(shown)}"
     )
-    return Sheet("fig15_second_attention", caption, runs.about([setting]), rows)
+    return Sheet("fig15_second_attention", caption, footnote.about([setting]), rows)
 
 
 def attention_map(moment: Moment) -> HeatMap:
@@ -165,7 +165,7 @@ def _average_over_gamma(
         nearest = [s.nearest(epoch) for s in settings]  # A run that ended sooner has other epochs.
         name = f"epoch {' or '.join(map(str, sorted({*nearest})))}"
         for s, e in zip(settings, nearest, strict=True):
-            ways = runs.by_mechanism(s) if epoch else {"": s}
+            ways = by_mechanism(s) if epoch else {"": s}
             for (of, part), marker in zip(ways.items(), "^v", strict=False):
                 key = f"epoch {e}, γ = {s.init_rate:g}, {of}" if of else name
                 look = Look(colour, marker, "") if of else Look(colour, "o")

@@ -7,11 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from theory import PrincipalComponents, eq14_embedding, off_diagonal, principal_components
-from validate.figures import Curves, PanelRow, Sheet, beforehand, cosine_map, embedding, label_curves, runs
+from validate.figures import (
+    Curves,
+    PanelRow,
+    Sheet,
+    beforehand,
+    cosine_map,
+    embedding,
+    footnote,
+    label_curves,
+    runs,
+)
 from validate.figures.embedding import BAR, eq14_panels, observed_maps, predicted_maps, token_map
+from validate.figures.moments import Moment, at_each_epoch, moments, moments_text
 from validate.figures.panel import Points, seeds_text
 from validate.figures.paper.registry import LIKELIEST_EMB_MLP, likeliest, paper_figure
-from validate.figures.runs import Moment, at_each_epoch, moments, moments_text
 from validate.figures.sheet import in_rows, letter
 from validate.judge.settings import LARGE, SMALL
 from validate.judge.stats import COSINE
@@ -58,7 +68,7 @@ def emb_mlp_embedding(observations: Sequence[Observations]) -> Sheet:
         f"its distance from training at epoch {early}. {beforehand.cost_text(setting, early)} "
         f"{_memory_anchors(setting)}"
     )
-    return Sheet("fig04_emb_mlp_embedding", caption, runs.about([setting]), rows)
+    return Sheet("fig04_emb_mlp_embedding", caption, footnote.about([setting]), rows)
 
 
 @paper_figure(5, "The Transformer's embedding", likeliest(SMALL))
@@ -89,7 +99,7 @@ def transformer_embedding(observations: Sequence[Observations]) -> Sheet:
         f"A: cosine similarity of embeddings {runs.early_and_late(setting)}. B: the embedding's first two "
         f"principal components. {words}{moments_text(shown)} {MEANS} {_memory_anchors(setting)}"
     )
-    return Sheet("fig05_transformer_embedding", caption, runs.about([setting]), rows)
+    return Sheet("fig05_transformer_embedding", caption, footnote.about([setting]), rows)
 
 
 @paper_figure(9, "Every row of cosines, theory against training", likeliest(SMALL))
@@ -100,7 +110,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
     setting = runs.small_scale(transformers or runs.of_kind(observations, runs.EMB_MLP, needs))
     group, tokens = embedding.rule_group(setting.task)
     early, followed = at_each_epoch(moments(observations, setting))[0], embedding.followed(setting)
-    name, rows = runs.model_name(setting, rate=True), []
+    name, rows = footnote.model_name(setting, rate=True), []
     for own in filter(None, (early, followed)):
         panels = embedding.cosine_rows(own, tokens, ROWS)
         columns = -(-len(panels) // -(-len(panels) // 5))  # At most five, and rows of nearly equal length.
@@ -109,7 +119,7 @@ def every_row(observations: Sequence[Observations]) -> Sheet:
         f"Cosine of each {group} anchor's embedding with all others, {name}, epoch {early[0].epoch}: theory "
         f"against training.{moments_text(early)}{_course_text(followed)}"
     )
-    return Sheet("fig09_rows", caption, runs.about([setting]), rows)
+    return Sheet("fig09_rows", caption, footnote.about([setting]), rows)
 
 
 @paper_figure(10, "The Emb-MLP's embedding at large weights", LIKELIEST_EMB_MLP, compares="γ")
@@ -122,9 +132,9 @@ def emb_mlp_large(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(f"{letter(i)}  Emb-MLP, {s.label}", maps, BAR))
     caption = (
         f"Cosine similarity of the Emb-MLP's embedding at large initial weights. {MEANS} "
-        f"{runs.missing_rates(settings, LARGER)}"
+        f"{footnote.missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig10_emb_mlp_large", caption, runs.about(settings), rows)
+    return Sheet("fig10_emb_mlp_large", caption, footnote.about(settings), rows)
 
 
 @paper_figure(11, "The Transformer's embedding at large weights", likeliest(LARGE), compares="γ")
@@ -138,7 +148,7 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     rows, rings, late = [], [], list[Moment]()
     for i, setting in enumerate(settings):
         title, shown = (
-            f"{letter(i)}  {runs.model_name(setting)}, {setting.label}",
+            f"{letter(i)}  {footnote.model_name(setting)}, {setting.label}",
             moments(observations, setting),
         )
         # Where seeds go on, both epochs of the paper; elsewhere the late one.
@@ -152,9 +162,9 @@ def transformer_large(observations: Sequence[Observations]) -> Sheet:
     seen = f" At {' and '.join(rings)} the first seed's keys go round a ring in their order." * bool(rings)
     caption = (
         "Cosine similarity and components (|ρ|: of the keys' order) of the Transformer's embedding at large "
-        f"initial weights. {MEANS}{seen}{moments_text(late)} {runs.missing_rates(settings, LARGER)}"
+        f"initial weights. {MEANS}{seen}{moments_text(late)} {footnote.missing_rates(settings, LARGER)}"
     )
-    return Sheet("fig11_transformer_large", caption, runs.about(settings), rows)
+    return Sheet("fig11_transformer_large", caption, footnote.about(settings), rows)
 
 
 def _middle_rows(shown: Sequence[Moment], tokens: Tokens, names: Sequence[str]) -> list[Curves]:

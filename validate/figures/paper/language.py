@@ -9,7 +9,7 @@ import numpy as np
 
 from theory import off_diagonal
 from theory.edge.arrays import FloatArray
-from validate.figures import runs
+from validate.figures import footnote, runs
 from validate.figures.curves import Curve, Curves, numbers_at
 from validate.figures.embedding import BAR
 from validate.figures.heat_map import HeatMap, cosine_map
@@ -54,10 +54,10 @@ def two_losses(observations: Sequence[Observations]) -> Sheet:
         f"Next-token loss of GPT-2 on {first} and {second}; it is trained on both, with equally many "
         "sequences of each. Dotted and dashed: the losses of the best model that knows only how often each "
         "token occurs, and of the best that also knows the token before, on the first seed's sequences. "
-        f"{runs.missing_rates(settings)}"
+        f"{footnote.missing_rates(settings)}"
     )
     rows = [PanelRow("Loss on each corpus", [_losses(s) for s in settings], share_y="loss")]
-    return Sheet("fig01_language", caption, runs.about(settings), rows)
+    return Sheet("fig01_language", caption, footnote.about(settings), rows)
 
 
 @paper_figure(7, "The losses' distance over γ, and the corpora's embeddings", LIKELIEST_GPT2)
@@ -81,9 +81,10 @@ def corpora_apart(observations: Sequence[Observations]) -> Sheet:
         f"A: how far the losses of {first} (L₁) and {second} (L₂) lie apart, relative as in the paper, and "
         f"in nats above what their entropies allow. B: {WORDS_SHOWN}, predicted from counts before training "
         f"(rows of C + C^T, and of shuffled text) and observed early, {EARLY}. Mean cosine of all tokens at "
-        f"that snapshot: {'; '.join(_means(small, name) for name in names)}. {runs.missing_rates(settings)}"
+        f"that snapshot: {'; '.join(_means(small, name) for name in names)}. "
+        f"{footnote.missing_rates(settings)}"
     )
-    return Sheet("fig07_language", caption, runs.about(settings), rows)
+    return Sheet("fig07_language", caption, footnote.about(settings), rows)
 
 
 @paper_figure(14, "Embeddings of two corpora at larger initial scales", LIKELIEST_GPT2)
@@ -100,9 +101,9 @@ def larger_scales(observations: Sequence[Observations]) -> Sheet:
         rows.append(PanelRow(f"{letter}  Tokens of {title_of(name)}", maps, BAR, says=says))
     caption = (
         f"{WORDS_SHOWN[:1].upper()}{WORDS_SHOWN[1:]}: predicted from the counts before training, and early "
-        f"at each γ, {EARLY}. {runs.missing_rates(settings)}"
+        f"at each γ, {EARLY}. {footnote.missing_rates(settings)}"
     )
-    return Sheet("fig14_language", caption, runs.about(shown), rows)
+    return Sheet("fig14_language", caption, footnote.about(shown), rows)
 
 
 def title_of(name: str) -> str:

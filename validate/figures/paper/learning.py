@@ -11,7 +11,7 @@ import numpy as np
 from sim.runs.table import shown_name
 from theory import InputError
 from theory.edge.display import spread
-from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, runs
+from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, footnote, runs
 from validate.figures.beforehand import is_usual
 from validate.figures.curves import numbers_at
 from validate.figures.learning import level_text, predicted_curves, unlearned_levels
@@ -49,11 +49,11 @@ def learning(observations: Sequence[Observations]) -> Sheet:
     emb_mlp = runs.of_kind(observations, runs.EMB_MLP, "" if transformer else needs)
     rows, sentences = list[PanelRow](), list[str]()
     if transformer:
-        name = " and ".join(dict.fromkeys(map(runs.model_name, transformer)))
+        name = " and ".join(dict.fromkeys(map(footnote.model_name, transformer)))
         rows += [_row(f"A  {name}: loss", transformer, "loss", legend=False, inset=True)]
         rows += [_row(f"A  {name}: accuracy", transformer, "accuracy")]
         sentences += ["A: loss and accuracy of the Transformer over epochs; inset: the loss on linear axes."]
-        sentences += [level_text(transformer), runs.missing_rates(transformer)]
+        sentences += [level_text(transformer), footnote.missing_rates(transformer)]
     if emb_mlp:
         predicted, at = [_predicted(setting) for setting in emb_mlp], letter(bool(transformer))
         rows += [_row(f"{at}  Emb-MLP: accuracy", emb_mlp, "accuracy", beside=predicted)]
@@ -68,7 +68,7 @@ def learning(observations: Sequence[Observations]) -> Sheet:
             apart = [line["epoch"] for line in emb_mlp[0].runs[0].metrics[1:2]]
             sentences += [f"Dots in {at}: predicted by a flow from other initial weights, without a run."]
             sentences += [f"Lines join evaluations, which are {n:g} epochs apart." for n in apart if n > 1]
-    return Sheet("fig03_learning", " ".join(sentences), runs.about([*transformer, *emb_mlp]), rows)
+    return Sheet("fig03_learning", " ".join(sentences), footnote.about([*transformer, *emb_mlp]), rows)
 
 
 @paper_figure(16, "Loss and accuracy without layer norm", WITHOUT_NORM)
@@ -84,8 +84,8 @@ def without_norm(observations: Sequence[Observations]) -> Sheet:
         _row("B  Transformer without layer norm: accuracy", settings, "accuracy", singly=True),
     ]
     sentences = ["Loss and accuracy over epochs without layer norm.", level_text(settings)]
-    caption = " ".join([*sentences, runs.missing_rates(settings)])
-    return Sheet("fig16_no_norm", caption, runs.about(settings), rows)
+    caption = " ".join([*sentences, footnote.missing_rates(settings)])
+    return Sheet("fig16_no_norm", caption, footnote.about(settings), rows)
 
 
 @paper_figure(17, "Loss over learning rates", OVER_RATES, compares="learning rate")
@@ -103,7 +103,7 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
     if len(by_rate) < len(settings) or len(models) > 1:
         labels = [s.label for s in settings]
         raise InputError("runs", labels, "differ in more than γ and learning rate", "give fewer runs")
-    have, width = settings[0].runs[0].metrics[0]["loss"], runs.width_ratio(settings[0])
+    have, width = settings[0].runs[0].metrics[0]["loss"], footnote.width_ratio(settings[0])
     spikes = [_largest_rises(settings, part) for part in PARTS if part in have]
     for spike in spikes:
         spike.span = (PAPER_RATES[0] / width, PAPER_RATES[1] / width)
@@ -121,9 +121,9 @@ def over_learning_rates(observations: Sequence[Observations]) -> Sheet:
         f"{PAPER_RATES[0]:g} to {PAPER_RATES[1]:g}"
         f"{', times the ratio of the widths, as such runs need' * (width != 1)}. Below: loss over epochs at "
         "some of these rates. "
-        f"{level_text(settings)} {runs.missing_rates(settings)}"
+        f"{level_text(settings)} {footnote.missing_rates(settings)}"
     )
-    return Sheet("fig17_learning_rates", caption, runs.about(settings), rows)
+    return Sheet("fig17_learning_rates", caption, footnote.about(settings), rows)
 
 
 def _row(

@@ -16,9 +16,9 @@ from theory import InputError, Lookup, Mapping, Task, Window, draw_tables, label
 from theory.edge.arrays import IntArray
 from theory.task.population import assemble
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, accuracy_curves, group_runs
+from validate.figures.footnote import about, model_name, span
 from validate.figures.panel import BasePanel, seeds_text
 from validate.figures.paper.registry import paper_figure
-from validate.figures.runs import about, model_name, span
 from validate.figures.sheet import letter
 from validate.figures.style import KEYS, MEMORY, PALETTE, REASONING
 from validate.judge.stats import SHARE, number

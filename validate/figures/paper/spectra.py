@@ -9,17 +9,11 @@ import numpy as np
 
 from theory import InputError
 from validate.figures import Curve, Curves, Look, PanelRow, Sheet, group_runs
+from validate.figures.footnote import about, missing_rates, model_name
+from validate.figures.moments import Moment
 from validate.figures.panel import seeds_text
 from validate.figures.paper.registry import Source, likeliest, paper_figure
-from validate.figures.runs import (
-    Moment,
-    about,
-    apart,
-    missing_rates,
-    model_name,
-    over_settings,
-    shown_epochs,
-)
+from validate.figures.runs import apart, over_settings, shown_epochs
 from validate.figures.sheet import in_rows
 from validate.figures.style import MARKERS, PALETTE, sequential
 from validate.judge.settings import LARGE, SMALL
