@@ -30,12 +30,9 @@ def ledger() -> dict[int, dict[str, Any]]:
 
 def verdict_text(claim: dict[str, Any]) -> str:
     """Return a claim's verdict at each setting: "holds (MLP), fails (post, pre)"."""
-    parts = []
-    for verdict in ORDER:
-        settings = [name for name, found in claim["verdicts"].items() if found == verdict]
-        if settings:
-            parts.append(f"{verdict} ({', '.join(settings)})")
-    return ", ".join(parts) or "not tested"
+    found = claim["verdicts"]
+    each = {verdict: ", ".join(name for name in found if found[name] == verdict) for verdict in ORDER}
+    return ", ".join(f"{verdict} ({at})" for verdict, at in each.items() if at) or "not tested"
 
 
 _FIGURES = re.compile(r"Figs?\. ((?:\d+[A-D]?(?:-[A-D\d]+)?(?:, (?=\d)| and (?=\d))?)+)")

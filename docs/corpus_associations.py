@@ -19,10 +19,7 @@ from sim.runs.files import write_json
 from theory import Associations, corpus_associations
 
 NAMES = ("attention", "value", "output", "position")
-SIZES: dict[str, Any] = {
-    **{"words": 1000, "length": 16, "sequences": 48},
-    **{"layers": 3, "steps": 10, "rate": 0.1},
-}
+SIZES: Any = {"words": 1000, "length": 16, "sequences": 48, "layers": 3, "steps": 10, "rate": 0.1}
 
 
 def sequences(folder: Path, words: int, length: int, n: int, seed: int) -> npt.NDArray[np.int64]:
@@ -44,27 +41,21 @@ def cosines(model: AssociationModel, terms: Associations) -> dict[str, float]:
     return smallest
 
 
-def run(folder: Path, seed: int, sizes: dict[str, Any]) -> dict[str, Any]:
+def run(folder: Path, seed: int) -> dict[str, Any]:
     """Train one seed; the control is the leading terms of the same texts with all their tokens shuffled."""
-    words, steps = sizes["words"], sizes["steps"]
-    array = sequences(folder, words, sizes["length"], sizes["sequences"], seed)
+    words, steps = SIZES["words"], SIZES["steps"]
+    array = sequences(folder, words, SIZES["length"], SIZES["sequences"], seed)
     shuffled = np.random.default_rng([seed, 1]).permutation(array.ravel()).reshape(array.shape)
-    model = train_associations(array, words, n_layers=sizes["layers"], steps=steps, rate=sizes["rate"])
+    model = train_associations(array, words, n_layers=SIZES["layers"], steps=steps, rate=SIZES["rate"])
     own, control = (cosines(model, corpus_associations(texts, words)) for texts in (array, shuffled))
     return {"seed": seed, "step": steps, "cosines": own, "shuffled": control}
 
 
-def main() -> None:
-    """Read the options, train, print and write."""
+if __name__ == "__main__":
     parser = CommandLine(__doc__)
     parser.add_argument("folder", type=folder_with("tinystories_lower.jsonl"))
     parser.add_argument("keep", type=Path)
     options = parser.parse_args()
-    seeds = [run(options.folder, seed, SIZES) for seed in (0, 1, 2)]
-    for seed in seeds:
-        print(seed)
-    write_json(options.keep, {**SIZES, "seeds": seeds})
-
-
-if __name__ == "__main__":
-    main()
+    seeds = [run(options.folder, seed) for seed in (0, 1, 2)]
+    print(*seeds, sep="\n")
+    write_json(options.keep, SIZES | {"seeds": seeds})

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from theory.edge.arrays import FloatArray
 from validate.figures.paper.registry import Source
 from validate.figures.runs import apart
 from validate.judge.claim import Setup
@@ -37,15 +36,10 @@ def described(setting: Setting) -> dict[str, Any]:
     }
 
 
-def early_cosines(setting: Setting, tokens: list[int]) -> FloatArray:
-    """Return the mean over seeds of the cosine matrix, of each run at its own early epoch."""
-    mean: FloatArray = np.mean([run.cosines(tokens, early_epoch(run)) for run in setting.runs], axis=0)
-    return mean
-
-
 def entry(setup: Setup, setting: Setting) -> dict[str, Any]:
     """Return what the explorer shows of the runs with one γ at a setting of the ledger."""
     tokens = [*setting.task.reasoning_anchors, *setting.task.memory_anchors]
+    cosines = np.mean([run.cosines(tokens, early_epoch(run)) for run in setting.runs], axis=0)
     return {
         "setting": setup.name or setup.label,
         "meaning": setup.meaning,
@@ -54,7 +48,7 @@ def entry(setup: Setup, setting: Setting) -> dict[str, Any]:
         "tokens": tokens,
         "seeds": setting.seeds_text,
         "when": early_text(setting),
-        "cosines": early_cosines(setting, tokens).round(4).tolist(),
+        "cosines": cosines.round(4).tolist(),
     }
 
 

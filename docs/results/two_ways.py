@@ -6,17 +6,20 @@ python docs/results/two_ways.py [two_ways.png]
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from theory.edge.arrays import FloatArray
 from theory.edge.display import text_table
-from validate.figures.moments import on_key
+from validate.figures.moments import ON_KEY, on_key
 from validate.figures.style import PALETTE, styled
 from validate.judge.measures.geometry import mean_cosine
 from validate.judge.measures.learning import matched_test_accuracy
 from validate.observe import Observations, kept
+from validate.observe.groups import group_runs
 
 EARLY, LAST = 10, 200
 
@@ -33,15 +36,10 @@ def on_anchors(run: Observations, epoch: int) -> float:
     return float(np.mean([row[place + 1 : place + 3].sum() for place, row in enumerate(rows)]))
 
 
-def half_learned(run: Observations) -> tuple[float, float]:
-    """Return the first epoch with half of the training sums right, and how far attention 1 averages then.
-
-    The second number is the share of the first attention's entries within 0.1 of 1/i, at the snapshot
-    nearest to that epoch.
-    """
+def half_learned(run: Observations) -> tuple[float, int]:
+    """Return the first epoch with half of the training sums right, and that of the nearest snapshot."""
     half = next(line["epoch"] for line in run.metrics if line["accuracy"]["rsn_train"] >= 0.5)
-    near = min(run.epochs, key=lambda epoch: abs(epoch - half))
-    return half, float(run.at("lemma1_share", near)[0])
+    return half, min(run.epochs, key=lambda epoch: abs(epoch - half))
 
 
 def value_direction(run: Observations, epoch: int) -> tuple[float, float]:
@@ -62,10 +60,11 @@ COLUMNS |= {"W_V: anchors": ".2f", "W_V: numbers": ".2f", "table, end": ".2f"}
 
 def row(group: str, run: Observations) -> list[str]:
     """Return a seed's row of the table."""
-    half, averages = half_learned(run)
+    half, near = half_learned(run)
     last, rank = run.epochs[-1], run.at("effective_rank/0.W_Q", EARLY)
     numbers = [on_key(run, EARLY), on_anchors(run, last), float(rank), half, matched_test_accuracy(run)]
-    numbers += [averages, *value_direction(run, last), run.metrics[-1]["accuracy"]["mem"]]
+    numbers += [run.at("lemma1_share", near)[0], *value_direction(run, last)]
+    numbers += [run.metrics[-1]["accuracy"]["mem"]]
     return [group, str(run.config.seed), *map(format, numbers, COLUMNS.values())]
 
 
@@ -97,6 +96,34 @@ def telling(runs: Sequence[Observations], epoch: int) -> str:
     return f"epoch {epoch}: {len(names)} of {len(apart)} tell the fresh seeds apart: {', '.join(names)}"
 
 
+Elsewhere = tuple[str, float, FloatArray, FloatArray]  # name, γ, held-out: on the key, others
+
+
+def elsewhere() -> Iterator[Elsewhere]:
+    """Yield the other kept settings in which some seeds attend to the key at equal fit, and some do not."""
+    for name in ("group-2024", "no-norm-all", "post-norm", "post-norm-gelu", "width-200-pairs"):
+        for setting in group_runs([run for run in kept(name) if "key_attention" in run.arrays]):
+            held_out = np.array([matched_test_accuracy(run) for run in setting.runs])
+            finds = np.array([on_key(run, half_learned(run)[1]) > ON_KEY for run in setting.runs])
+            if 0 < finds.sum() < len(finds):
+                yield f"{name}, {setting.label}", setting.init_rate, held_out[finds], held_out[~finds]
+
+
+def fewer(settings: Sequence[Elsewhere]) -> str:
+    """Return in how many pairs of seeds of a setting the one on the key has fewer held-out sums right.
+
+    The chance of as many is exact: which seeds are on the key is exchanged within each setting.
+    """
+    won, chance = 0, np.ones(1)
+    for *_, few, many in settings:
+        pooled = np.concatenate([few, many])
+        choices = combinations(range(len(pooled)), len(few))  # The first is that of the seeds on the key.
+        counts = [sum(pooled[i] < x for i in own for x in np.delete(pooled, own)) for own in choices]
+        won += counts[0]
+        chance = np.convolve(chance, np.bincount(counts, minlength=len(few) * len(many) + 1) / len(counts))
+    return f"{won} of {len(chance) - 1} pairs, p = {chance[won:].sum():.2g}"
+
+
 @styled
 def draw() -> Figure:
     """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
@@ -125,5 +152,10 @@ if __name__ == "__main__":
     print(text_table(("runs", "seed", *COLUMNS), rows))
     for epoch in (0, 1, 2, 5, EARLY):
         print(telling(GROUPS["γ = 0.8, fresh"][0], epoch))
+    others = [*elsewhere()]
+    for name, _, few, many in others:
+        print(f"{name}: on the key {few.round(2)}, others {many.round(2)}")
+    print("γ ≥ 0.5:", fewer([each for each in others if each[1] >= 0.5]))
+    print("γ = 0.3:", fewer([each for each in others if each[1] < 0.5]))
     if len(sys.argv) > 1:
         draw().savefig(sys.argv[1], dpi=200)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from printing import CommandLine
+from printing import CommandLine, print_markdown
 
 from sim.training.launch import train_members
 from theory import LearningCurves
@@ -82,12 +82,6 @@ def entry(setting: Setting, curves: LearningCurves) -> dict[str, Any]:
 def title(setting: Setting) -> str:
     training = setting.config.training
     return f"{training.optimizer} {training.learning_rate:g}, γ = {setting.init_rate:g}"
-
-
-def print_table(*header: str, rows: Iterable[Sequence[str]]) -> None:
-    for line in (header, ["---"] * len(header), *rows):
-        print(f"| {' | '.join(line)} |")
-    print()
 
 
 def times_rows(settings: Sequence[Setting], courses: Sequence[list[Kept]]) -> Iterable[list[str]]:
@@ -177,10 +171,10 @@ if __name__ == "__main__":
     courses = {"mean course": [p for p in predictions if not p.scatter]}
     courses["with scatter"] = [p for p in predictions if p.scatter]
     both = list(courses.values())
-    print_table("setting", "data set", *courses, "observed steps", rows=times_rows(everything, both))
+    print_markdown(["setting", "data set", *courses, "observed steps"], times_rows(everything, both))
     if not options.long:
         heads = ("study", "prediction", "R²", "another seed's run", "one-sided", "best guess")
-        print_table(*heads, rows=score_rows(courses))
+        print_markdown(heads, score_rows(courses))
         head = [cell for name in courses for cell in (name, "off by")]
-        print_table("setting", "observed", *head, rows=matched_rows(everything, both))
-        print_table("setting", "predicted bias", "observed", rows=bias_rows(everything, both[1]))
+        print_markdown(["setting", "observed", *head], matched_rows(everything, both))
+        print_markdown(["setting", "predicted bias", "observed"], bias_rows(everything, both[1]))

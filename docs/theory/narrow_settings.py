@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from printing import CommandLine
+from printing import CommandLine, print_markdown
 
 import sim
 from sim.config.run import MemberConfig
@@ -32,11 +32,8 @@ SEEDS, STARTS = (0, 1), (1000, 1001)
 def members(name: str) -> list[MemberConfig]:
     """Return the runs of a setting."""
     given: dict[str, Any] = SETTINGS["base"] | SETTINGS[name]
-    training: dict[str, Any] = {
-        key: given[key]
-        for key in ("epochs", "optimizer", "learning_rate", "batch_size", "weight_decay")
-        if key in given
-    }
+    names = ("epochs", "optimizer", "learning_rate", "batch_size", "weight_decay")
+    training: dict[str, Any] = {key: given[key] for key in names if key in given}
     model = {key: given[key] for key in ("d_m", "d_f") if key in given}
     data = {"task": given.get("task", "emb-mlp"), "init_rates": [given["init_rate"]], "seeds": SEEDS}
     training |= {"snapshot_epochs": [], "evaluate_every": 1}
@@ -90,5 +87,4 @@ if __name__ == "__main__":
             KEPT.write_text(text + "\n", encoding="utf-8")
             print(name, kept[name], flush=True)
     header = ["setting", "data set", "observed", "predicted", "doublings", "cost, in runs"]
-    for cells in (header, ["---"] * len(header), *(row for name in kept for row in rows(name, kept[name]))):
-        print(f"| {' | '.join(cells)} |")
+    print_markdown(header, (row for name in kept for row in rows(name, kept[name])))

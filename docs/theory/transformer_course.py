@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from printing import CommandLine
+from printing import CommandLine, print_markdown
 
 import sim
 from sim.config.run import MemberConfig
@@ -133,8 +133,7 @@ if __name__ == "__main__":
             print(name, kept[name], flush=True)
     heads = ("another seed", "P^s − u", "same mapping or not", "course", "narrow network")
     header = ["setting", *heads, "cost: course", "narrow network"]
-    for cells in (header, ["---"] * len(header), *(row(name, kept[name]) for name in kept)):
-        print(f"| {' | '.join(cells)} |")
+    print_markdown(header, (row(name, kept[name]) for name in kept))
     for name in kept:
         below = max(order - course for *_, order, course in kept[name]["displacement"])
         print(f"{name}: the displacement's cosine is at most {below:.4f} below the other order's")

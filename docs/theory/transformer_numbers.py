@@ -23,8 +23,7 @@ def attention_rows(
         if source == "position":
             x = x + rng.standard_normal((row, d_m)) * d_m**-gamma
         if source == "layer_norm":
-            x = x - x.mean(axis=1, keepdims=True)
-            x = x / x.std(axis=1, keepdims=True)
+            x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
         w_q, w_k = rng.standard_normal((2, d_m, d_k)) * d_m**-gamma
         sample[:] = softmax((x[-1] @ w_q) @ (x @ w_k).T / d_k**0.5)
     return rows
@@ -32,9 +31,7 @@ def attention_rows(
 
 def lemma1() -> None:
     print("## Lemma 1: d_m = 200, d_k = 64, L = 9; 2000 drawn models each")
-    print(
-        "source      gamma  logit std  drawn/predicted    P(|A_9j - 1/9| <= 0.01)  drawn   all rows, proven"
-    )
+    print("source      gamma  logit std  drawn/predicted    P(|A_9j - 1/9| <= 0.01)  drawn   all, proven")
     rng, n = np.random.default_rng(0), 2000
     for source in ("embedding", "position", "layer_norm"):
         for gamma in (0.3, 0.5, 0.8):
