@@ -160,7 +160,7 @@ def corpus_geometry(
         tuple(wanted.tolist()),
         predictor,
         SampledValue(shown, errors),
-        SampledValue(_mean_of_pairs(shown), mean.standard_error),
+        SampledValue(_mean_of_pairs(shown), np.where(mean.standard_error == 0, np.nan, mean.standard_error)),
         growth,
         apart,
     )
@@ -241,7 +241,7 @@ def _products(
         remedy = f"give {FEWEST_DOCUMENTS} or more, or split long ones"
         raise InputError("sequences", n_documents, problem, remedy)
     if not any(part.mass[-1] for part in parts):
-        raise InputError("sequences", "empty", *NO_PAIRS)
+        raise InputError(*NO_PAIRS)
     return inner_products(parts)
 
 

@@ -70,8 +70,12 @@ class TextOptions(SourceOptions):
     def corpus(self, **how: Any) -> sim.Corpus:
         """Return the files' corpus."""
         arrays = [file.suffix.lower() in (".npy", ".bin") for file in self.files]
+        named = [str(file) for file in self.files]
         if any(arrays) and not all(arrays):
-            raise InputError("files", [str(f) for f in self.files], "texts and token arrays", "give one kind")
+            raise InputError("files", named, "texts and token arrays", "give one kind")
+        if len({file.resolve() for file in self.files}) < len(named):
+            problem = "one of them twice: its documents would count as independent of themselves"
+            raise InputError("files", named, problem, "name each once")
         for name in ("field", "documents") if any(arrays) else ("dtype",):
             if name in self.model_fields_set:
                 problem = f"says nothing of {'arrays of tokens' if any(arrays) else 'texts'}"

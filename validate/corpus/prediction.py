@@ -113,8 +113,9 @@ class CorpusPrediction(Shown):
             raise InputError(
                 "corpus", " ".join(corpus.words), "its only token", "give a text of several words"
             )
-        tokens = [corpus.token(word) for word in words] or corpus.most_frequent(top, words_only=words_only)
-        wanted = [corpus.token(word) for word in nearest]
+        chosen = [*dict.fromkeys(map(corpus.token, words))]
+        tokens = chosen or corpus.most_frequent(top, words_only=words_only)
+        wanted = {word: corpus.token(word) for word in nearest}
         V, others = corpus.vocab_size, corpus.most_frequent(candidates, words_only=words_only)
         if not others:
             raise InputError("words_only", True, "no token has a letter or a digit", "leave it out")
@@ -124,7 +125,7 @@ class CorpusPrediction(Shown):
         geometry = corpus_geometry(_Tracked(corpus, "predicting from documents"), V, tokens, predictor)
         passes = _Tracked(corpus, "comparing words in documents")
         neighbours = []
-        for word, token in zip(nearest, wanted, strict=True):
+        for word, token in wanted.items():
             try:
                 neighbours.append(nearest_tokens(passes, V, token, others, _NEIGHBOURS, predictor))
             except InputError as error:

@@ -174,6 +174,9 @@ def test_an_error_that_no_document_shows_is_unknown() -> None:
         [False, True, False],
     ]
     assert not found.is_sure[1, 2]
+    alike = corpus_geometry([[0, 1, 2, 0, 3]] * 40, 4, [0, 1, 2])
+    assert np.isfinite(alike.mean_cosine.value)
+    assert np.isnan(alike.mean_cosine.standard_error)
 
 
 def test_neighbours_are_the_largest_cosines() -> None:

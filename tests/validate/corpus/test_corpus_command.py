@@ -38,6 +38,13 @@ def test_json_says_what_the_theory_says(toy, cli):
     assert min(found["neighbours"]["dog"]["cosine"][:2]) > 0.9
 
 
+def test_a_word_named_twice_is_shown_once_and_a_file_named_twice_is_refused(toy, cli):
+    words = ["dog", "cat"]
+    command = ["corpus", "predict", "toy.txt", "--tokens", *words, "--nearest", "dog"]
+    assert cli(*command, "dog", "--tokens", *words).out == cli(*command).out
+    assert "toy.txt']: one of them twice" in cli("corpus", "predict", "toy.txt", "./toy.txt", code=2).err
+
+
 def test_punctuation_is_left_out_of_words_and_neighbours(here, cli):
     """Both marks are among the four most frequent tokens; "3rd" has a digit."""
     Path("marked.txt").write_text("\n\n".join(["the dog , the cat , ran . \u00e9t\u00e9 3rd ."] * 50))
