@@ -79,7 +79,8 @@ def _first_problem(error: ValidationError, section: type[BaseModel]) -> InputErr
     # Without the union members that pydantic adds: the user never wrote those.
     added = re.compile(r"literal\[|constrained-|function-|int$|str$|dict\[")
     first, *rest = (str(part) for part in problem["loc"] or ("",))
-    position, value = ".".join([first, *(part for part in rest if not added.match(part))]), problem["input"]
+    position = re.sub(r"\.\d+$", "", ".".join([first, *(part for part in rest if not added.match(part))]))
+    value = problem["input"]
     inner = problem.get("ctx", {}).get("error")
     if isinstance(inner, InputError):
         # A nested section, or a check across fields, has said it already; only the section's name is missing.

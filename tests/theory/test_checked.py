@@ -157,7 +157,12 @@ def test_a_remedy_names_the_side_that_is_allowed(between, right, wrong):
 
 @pytest.mark.parametrize(
     "remedy",
-    ["make them: anchorflow study x --run", "or: anchorflow train x; or wait", "read it: --import my.py"],
+    [
+        "make them: anchorflow study x --run",
+        "or: anchorflow train x; or wait",
+        "read it: --import my.py",
+        "x = ...",
+    ],
 )
 def test_no_full_stop_is_copied_with_a_command(remedy):
     assert str(InputError("n", 1, "wrong", remedy)).endswith(remedy + "." * ("wait" in remedy))

@@ -11,7 +11,7 @@ from tests.tiny_task import TASK
 from theory import Expression, InputError, Lookup, Mapping, Task, off_diagonal
 from theory.task.rule import _labels
 from validate.predict.predictors import MARGINAL, UNIFORM
-from validate.predict.statistics import Cosines, summary
+from validate.predict.statistics import Cosines, summary, with_error
 from validate.prediction import Prediction
 
 LARGE = """
@@ -188,3 +188,16 @@ def test_a_prediction_that_no_report_could_hold_is_refused_with_its_size():
     )
     with pytest.raises(InputError, match=r"2e\+07 label probabilities, 1\.86 GiB as a report"):
         Prediction.of(task)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.01385, 9.97e-5, "0.01385±0.00010"),
+        (0.5, 0.0994, "0.500±0.099"),
+        (2.0, 9.96, "2±10"),
+        (0.25, 0.0, "0.250"),
+    ],
+)
+def test_an_error_has_two_digits_also_where_it_is_rounded_up(value, error, text):
+    assert with_error(value, error) == text

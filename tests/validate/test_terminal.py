@@ -135,6 +135,11 @@ def test_each_row_is_one_line_in_a_pipe(monkeypatch):
         assert any(all(cell in line for cell in row) for line in text.splitlines())
 
 
+def test_a_row_of_letters_with_accents_of_their_own_is_one_line_in_a_pipe(monkeypatch):
+    text = _printed(monkeypatch, None, ["words"], [["i\u0307stanbul e\u0301te\u0301 ja"]])
+    assert _plain(text) == ["title", "words", "i\u0307stanbul e\u0301te\u0301 ja", ""]
+
+
 def test_a_row_of_the_answer_goes_on_below_its_own_text(monkeypatch):
     monkeypatch.setattr(presentation, "answer_lines", lambda _: [" 8 ~ " + "geometry " * 12])
     stream = _stream(monkeypatch, 80)

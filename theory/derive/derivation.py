@@ -120,7 +120,7 @@ class Derivation:
         renamed = {a: sp.Symbol(f"{a}_") for a in self.arguments if keyword.iskeyword(str(a))}
         parameters = [renamed.get(argument, argument) for argument in self.arguments]
         made: Callable[..., Any] = sp.lambdify(parameters, formula.subs(renamed), modules=list(self.modules))
-        lines = [f"{symbol} : {description}" for symbol, description in self.arguments.items()]
+        lines = [f"{renamed.get(symbol, symbol)} : {text}" for symbol, text in self.arguments.items()]
 
         @functools.wraps(made)
         def of_numbers(*given: Any, **named: Any) -> Any:

@@ -29,7 +29,7 @@ class InputError(ValueError):
     def __str__(self) -> str:
         """Return the message, written only when shown: writing a value out can take long."""
         # A command or option at the end is there to be copied, and a full stop would be copied with it.
-        stop = "" if re.search(r": (anchorflow|pip|dask|--\w+) [^;]*$", self.remedy) else "."
+        stop = "" if re.search(r"\.$|: (anchorflow|pip|dask|--\w+) [^;]*$", self.remedy) else "."
         return f"{self.argument} = {shown(self.value)}: {self.problem}; {self.remedy}{stop}"
 
 

@@ -257,7 +257,7 @@ def known_digits(value: float, error: float) -> str:
 
 
 def _plain(value: float, error: float) -> str:
-    decimals = max(0, 1 - math.floor(math.log10(error)))
+    decimals = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))  # 0.0999 is 0.10 to two digits.
     return f"{value:z.{decimals}f}±{error:.{decimals}f}"
 
 

@@ -107,13 +107,17 @@ def _widths(columns: Mapping[str, Texts], width: int | None) -> list[int] | None
 
     In a terminal, columns share the room: each gets as much as it needs, up to one common width.
     """
-    from rich.cells import cell_len  # Characters of East Asia are two columns wide.
+    from rich.cells import cell_len
+
+    def length(text: str) -> int:
+        # Characters of East Asia are two columns wide, and accents of their own none: textwrap counts one.
+        return max(cell_len(text), len(text))
 
     cells = [[name, *column] for name, column in columns.items()]
-    full = [max(map(cell_len, column)) for column in cells]
+    full = [max(map(length, column)) for column in cells]
     if width is None:
         return full
-    words = [max(cell_len(word) for cell in column for word in cell.split(" ")) for column in cells]
+    words = [max(length(word) for cell in column for word in cell.split(" ")) for column in cells]
     room = width - _GAP * (len(full) - 1)
     for common in range(room, -1, -1):
         widths = [max(w, min(f, common)) for f, w in zip(full, words, strict=True)]

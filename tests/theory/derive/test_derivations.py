@@ -38,9 +38,9 @@ def test_the_function_takes_exactly_the_symbols_of_the_statement(name: str) -> N
     function = made.function()
     assert all(text in str(function.__doc__) for text in made.arguments.values())
     # SymPy calls a parameter whose name Python does not allow "Dummy_" and a number that differs each time.
-    assert [name.rstrip("_") for name in inspect.signature(function).parameters] == [
-        str(symbol) for symbol in made.arguments
-    ]
+    names = list(inspect.signature(function).parameters)
+    assert [name.rstrip("_") for name in names] == [str(symbol) for symbol in made.arguments]
+    assert all(f"\n{name} : " in str(function.__doc__) for name in names)
 
 
 @pytest.mark.parametrize(
