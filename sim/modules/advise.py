@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from sim.modules.called import FirstNorm, first_norm_of, growth, read_out_of
+from sim.modules.called import Asked, FirstNorm, asked, first_norm_of, growth
 from sim.modules.library import Start, library_models, module_of, pattern_of, starts_of
 from sim.modules.roles import Role, roles_of
 from theory.edge.checked import Rate, checked
@@ -90,7 +90,10 @@ class Advice(Shown):
         """Return the sentences below the table: the norm first."""
         n = self.norm
         if n is None:
-            return ["What ε takes from the normed embedding is unknown: a pass reaches no norm.", *self.notes]
+            return [
+                "What ε takes from the normed embedding is unknown: called on tokens, it reaches no norm.",
+                *self.notes,
+            ]
         power = math.floor(math.log10((n.variance or 1.0) * (0.99**-2 - 1)))  # ε is usually a power of ten.
         lower = f"; lower ε to 1e{power} for less than 1 %" * (n.lost > 0.01 and n.variance > 0)
         eaten = f"measured, ε shortens the normed embedding by {100 * n.lost:.2g} %"
@@ -133,17 +136,17 @@ def advise(
     elif code is None:
         code = _FROM_CONFIG.format(kind=type(module).__name__, path=str(as_path("model", model)))
     roles, starts = roles_of(module, fan_in), starts_of(module)
-    (read_out, was_asked), grows = read_out_of(module), growth(module)
+    told, grows = asked(module), growth(module)
     groups: dict[Any, list[Role]] = {}
     for role in roles:
         if role.tensor.ndim > 1 and role.kind not in ("bias", "gain", "norm bias"):
             kind: str = role.kind
-            if kind == "matrix" and role.owner is read_out:
-                kind = "read-out"
+            if kind == "matrix" and role.tensor is told.read_out:
+                kind = "embedding" if told.is_tied else "read-out"
             elif kind == "matrix":
                 # Of a matrix that was not asked, both sides are taken to grow with the width.
-                asked = (grows[name] for name in role.names if grows and name in grows)
-                inputs_grow, outputs_grow = next(asked, (True, True))
+                grown = (grows[name] for name in role.names if grows and name in grows)
+                inputs_grow, outputs_grow = next(grown, (True, True))
                 kind = "input-like" if not inputs_grow else "matrix" if outputs_grow else "read-out-like"
             key = pattern_of(role.name), type(role.owner), kind, role.shape, role.fan_in, len(role.names)
             groups.setdefault(key, []).append(role)
@@ -153,8 +156,8 @@ def advise(
     given += f", keep={unknown!r}" if unknown else ""
     lines = f"import sim\n{code}\nprint(sim.initialise_(model, {rate:g}{given}))"
     n_parameters = sum(role.tensor.numel() for role in roles)
-    is_tied = any(role.kind == "embedding" and role.reads_out for role in roles)
-    notes = [*_unknowns(module, was_asked, grows is not None), *_notes(rate, scales, n_parameters, is_tied)]
+    is_tied = told.is_tied or any(role.kind == "embedding" and role.reads_out for role in roles)
+    notes = [*_unknowns(module, told, grows is not None), *_notes(rate, scales, n_parameters, is_tied)]
     return Advice(rate, n_parameters, scales, first_norm_of(module, rate), tuple(notes), lines)
 
 
@@ -195,10 +198,12 @@ def _patterns(roles: Sequence[Role]) -> list[str]:
     )
 
 
-def _unknowns(module: nn.Module, was_asked: bool, is_wider: bool) -> Iterator[str]:
+def _unknowns(module: nn.Module, told: Asked, is_wider: bool) -> Iterator[str]:
     """Yield what the module could not be asked."""
-    if not was_asked:
-        yield "Read-out: unknown, for the module does not run on tokens; it is listed as a matrix."
+    if not told.is_known:
+        yield "Read-out: unknown, a copy called on tokens does not show it; it is listed as a matrix."
+    elif told.read_out is None:
+        yield "Read-out: none, no output is the product of one matrix alone."
     if not is_wider:
         yield "Routers and other maps to few outputs are listed as matrices: only one width is known."
     if not library_models(module) and any(p.is_meta for p in module.parameters()):

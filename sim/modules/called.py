@@ -14,10 +14,12 @@ from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from sim.modules.library import blank_copy, numbered, seeded, written
 from sim.modules.norms import Norm, norm_of
-from sim.modules.roles import fans_of, roles_of
+from sim.modules.roles import PRODUCTS, fans_of, roles_of
 
 
 class FirstNorm(NamedTuple):
@@ -35,26 +37,75 @@ class _SeenError(Exception):
     """Ends a forward pass at its first norm."""
 
 
-def read_out_of(module: nn.Module) -> tuple[nn.Module | None, bool]:
-    """Return the map from the width to the vocabulary, if any, and whether the module could be asked for it.
+class _Traced(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes of what each tensor is made, since the last product with a parameter."""
 
-    A model of ``transformers`` names it. Any other is called on tokens, on the meta device: its read-out is
-    the part that returned what the whole returned.
+    def __init__(self, module: nn.Module, tokens: Tensor) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        named = {"": tokens} | dict(module.named_parameters())
+        self.sources = {t.untyped_storage()._cdata: {(name, False)} for name, t in named.items()}
+        """Names of parameters, "" for the tokens, and whether that product was with it; by memory."""
+        self.looked_up = dict[str, None]()
+        self.alive: list[Tensor] = []
+
+    def of(self, tensor: Tensor) -> set[tuple[str, bool]]:
+        """Return a tensor's sources."""
+        return self.sources.get(tensor.untyped_storage()._cdata, set())
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+        used = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
+        if name.startswith("add"):  # A bias changes no scale.
+            used = [t for t in used if t.ndim > 1]
+        found = set[tuple[str, bool]]().union(*map(self.of, used))
+        if name in ("embedding", "_embedding_bag", "index", "index_select") and ("", False) in found:
+            self.looked_up |= {source: None for source, _ in self.of(args[0]) if source}
+        factors = [self.of(args[i]) for i in PRODUCTS.get(name, ())]
+        weights = [f for f in factors if not any(source == "" or multiplied for source, multiplied in f)]
+        found = {(source, True) for f in weights for source, _ in f} or found
+        for t in tree_leaves(made):
+            if isinstance(t, Tensor):
+                self.sources[t.untyped_storage()._cdata] = found
+                self.alive.append(t)  # Else its memory is used again.
+        return made
+
+
+class Asked(NamedTuple):
+    """What a module tells of its matrices."""
+
+    read_out: Tensor | None = None
+    """That from the width to the vocabulary, if any."""
+    tables: tuple[Tensor, ...] = ()
+    """Those with rows that tokens look up."""
+    is_known: bool = True
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the read-out is also looked up."""
+        return any(table is self.read_out for table in self.tables)
+
+
+def asked(module: nn.Module) -> Asked:
+    """Return a module's read-out and tables, if it can be asked.
+
+    A model of ``transformers`` names them. Any other is called on tokens, on the meta device: its read-out is
+    the only matrix of whose products an output is made.
     """
-    outputs: list[tuple[str, Any]] = []
     try:
         if hasattr(module, "get_output_embeddings"):
-            head: nn.Module | None = cast(Any, module).get_output_embeddings()
-            return head, True
-        made = blank_copy(module)
-        for name, part in made.named_modules():
-            if any(p.ndim > 1 for p in part.parameters(recurse=False)):
-                part.register_forward_hook(lambda _, __, y, name=name: outputs.append((name, y)))
-        with torch.device("meta"), torch.no_grad():
-            whole = made(torch.zeros(1, 2, dtype=torch.long))
+            both = cast(Any, module).get_output_embeddings(), cast(Any, module).get_input_embeddings()
+            read_out, table = (getattr(part, "weight", None) for part in both)
+            return Asked(read_out, () if table is None else (table,))
+        made, tokens = blank_copy(module), torch.zeros(1, 2, dtype=torch.long, device="meta")
+        with seeded(), torch.device("meta"), torch.no_grad(), _Traced(made, tokens) as traced:
+            outputs = tree_leaves(made(tokens))
     except Exception:  # Anybody's module may raise anything.
-        return None, False
-    return next((module.get_submodule(name) for name, y in outputs if y is whole), None), True
+        return Asked(is_known=False)
+    found = [traced.of(y) for y in outputs if isinstance(y, Tensor)]
+    names = {name for sources in found if len(sources) == 1 for name, multiplied in sources if multiplied}
+    tables = tuple(module.get_parameter(name) for name in traced.looked_up)
+    read_out = module.get_parameter(*names) if len(names) == 1 else None
+    return Asked(read_out, tables, len(names) < 2 and any(found))
 
 
 def first_norm_of(module: nn.Module, rate: float) -> FirstNorm | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import importlib
 import math
+import random
 import re
 import sys
 import textwrap
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -164,13 +166,19 @@ def started_away_from_zero(module: nn.Module) -> set[str]:
 
 
 def blank_copy(module: nn.Module) -> nn.Module:
-    """Return a copy on the meta device, which costs no memory."""
+    """Return a copy on the meta device, which costs no memory; not compiled, without the user's hooks."""
     tensors = (*module.parameters(), *module.buffers())
     memo: dict[int, Any] = {id(t): t.detach().to("meta") for t in tensors}
     memo |= {id(p): nn.Parameter(memo[id(p)], p.requires_grad) for p in module.parameters()}
     made = copy.deepcopy(module, memo)
     for part in made.modules():
         part.__dict__.pop("_is_hf_initialized", None)  # Else the library leaves it as it is.
+        if "_orig_mod" in part._modules:
+            part.__dict__["forward"] = part.get_submodule("_orig_mod").__call__
+        for hooks in (part._forward_pre_hooks, part._forward_hooks):
+            for key, hook in [*hooks.items()]:
+                if not type(hook).__module__.startswith("torch."):  # As weight norms are.
+                    del hooks[key]
     return made
 
 
@@ -258,15 +266,29 @@ def written(made: nn.Module) -> dict[str, Start]:
 
 def _start(entries: Tensor, by: str) -> Start:
     n = entries.numel()
-    if not n or bool(entries.isnan().any()):
+    # The codes of quantised numbers have no scale.
+    if not n or not entries.is_floating_point() or bool(entries.isnan().any()):
         return Start(None, math.nan, n, "unknown" if by != "weights" else by)
-    std = finite(float(entries.double().std())) if n > 1 else None
+    entries = entries.double()
+    std = finite(float(entries.std())) if n > 1 else None
     return Start(std, float(entries.abs().max()), n, by)
 
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Draw the same numbers each time, and leave torch's own generator as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    """Draw the same numbers each time, and leave all generators as they were."""
+    with generators_kept():
+        torch.default_generator.manual_seed(0)  # That of the processor alone.
         yield
+
+
+@contextmanager
+def generators_kept(devices: Iterable[Any] = ()) -> Iterator[None]:
+    """Leave the generators of torch, on the processor and these devices, of Python and NumPy as they were."""
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002

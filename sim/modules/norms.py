@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from sim.modules.library import seeded
+
 _LARGE = 2.0**8
 """An input so large that ε does not matter."""
 
@@ -64,7 +66,8 @@ def _found(module: nn.Module, tensors: dict[str, nn.Parameter], shape: tuple[int
     channels = [_signs((16, *shape, *more)).to(dtype) for more in ((4,), (4, 4)) if len(shape) == 1]
     for x, *gate in ([rows], [rows, torch.ones_like(rows)], *([each] for each in channels)):
         try:
-            norm_found = _measured(norm, x, gate, len(shape) if x is rows else 0)
+            with seeded():
+                norm_found = _measured(norm, x, gate, len(shape) if x is rows else 0)
         except Exception:  # Anybody's module may raise anything on inputs that are not its own.
             continue
         if norm_found is not None:

@@ -20,7 +20,7 @@ from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sim.modules.library import blank_copy
+from sim.modules.library import blank_copy, seeded
 from sim.modules.norms import Norm, norm_of
 from theory import InputError
 from theory.edge.checked import as_integer
@@ -153,12 +153,14 @@ def _role(
 
 def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
     # Of a weight norm's factors, each call makes a matrix at a scale that is not theirs.
-    is_factor = type(getattr(owner, local.rpartition("_")[0], None)) is Tensor
+    is_factor = type(vars(owner).get(local.rpartition("_")[0])) is Tensor
     if weight.ndim < 2 or is_factor or isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
         return None
     # torch stores a matrix transposed, as (out, in); attention packs three of them one after another.
     if isinstance(owner, (nn.Linear, nn.MultiheadAttention, nn.RNNBase)) and weight.ndim == 2:
-        return weight.shape[1]
+        # A subclass of Linear may multiply in another way.
+        own = isinstance(owner, nn.Linear) and type(owner).forward is not nn.Linear.forward
+        return weight.shape[summed_axes(owner).get(local, 1) if own else 1]
     if isinstance(owner, _ConvNd) and not isinstance(owner, _ConvTransposeNd):
         return math.prod(weight.shape[1:])
     axis = summed_axes(owner).get(local)
@@ -169,14 +171,15 @@ def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
     if isinstance(owner, nn.MultiheadAttention):
         return int(owner.embed_dim)
     for name in (local.replace("bias", "weight"), local.removesuffix("_bias")):
-        if isinstance(weight := getattr(owner, name, None), nn.Parameter) and name != local:
+        # A parametrised weight is computed when it is read: spectral norms then take a step.
+        if (weight := owner._parameters.get(name)) is not None and name != local:
             return _fan_in(name, weight, owner)
     return None
 
 
 _MOST = 2**29
 """A module with a larger matrix is not called."""
-_PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "_grouped_mm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2)}
+PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "_grouped_mm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2)}
 """torch's products, and which of their arguments are multiplied."""
 _KNOWN: dict[Any, dict[str, int]] = {}
 
@@ -186,18 +189,19 @@ class _Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self, tensors: Mapping[str, Tensor], axes: Mapping[str, set[int]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.held = {t.untyped_storage()._cdata: (name, t.stride()) for name, t in tensors.items()}
+        self.held = {t.untyped_storage()._cdata: (name, t) for name, t in tensors.items()}
         self.axes = axes
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        factors = [args[i] for i in _PRODUCTS.get(func.overloadpacket.__name__, ())]
+        factors = [args[i] for i in PRODUCTS.get(func.overloadpacket.__name__, ())]
         for factor, summed in zip(factors, (-1, -2), strict=False):
-            name, strides = self.held.get(factor.untyped_storage()._cdata, ("", ()))
-            fits = factors[0].shape[-1] == factors[1].shape[-2]
+            name, held = self.held.get(factor.untyped_storage()._cdata, ("", torch.empty(0)))
+            fits, strides = factors[0].shape[-1] == factors[1].shape[-2], held.stride()[-2:]
             # A transposed or selected matrix lies in the same memory: its stride tells the axis.
-            if fits and len({*strides[-2:]}) == 2 and factor.stride(summed) in strides[-2:]:
-                axis = len(strides) - 2 + strides[-2:].index(factor.stride(summed))
-                self.axes[name].add(axis)
+            if fits and len({*strides}) == 2 and factor.stride(summed) in strides:
+                axis = held.ndim - 2 + strides.index(factor.stride(summed))
+                # Axes that are summed over together, as of heads, are one longer axis.
+                self.axes[name] |= {axis} if factor.shape[summed] <= held.shape[axis] else {0, 1, 2}
         return func(*args, **(kwargs or {}))
 
 
@@ -210,17 +214,18 @@ def summed_axes(module: nn.Module) -> dict[str, int]:
     stored = {name: p for name, p in module.named_parameters(recurse=False) if p.ndim in (2, 3)}
     if not stored or any(math.prod(p.shape[-2:]) > _MOST for p in stored.values()):
         return {}
-    flags = sorted((k, v) for k, v in vars(module).items() if isinstance(v, (bool, str)) and k != "training")
-    kind = type(module), str(flags), *((name, p.ndim) for name, p in stored.items())
-    for key in (kind, (*kind, *(p.shape for p in stored.values()))):
-        if key in _KNOWN:
-            return _KNOWN[key]
+    # Numbers may be flags too; those of a larger module are mostly its layer's.
+    plain = (bool, str) if any(True for _ in module.children()) else (bool, str, int)
+    flags = sorted((k, v) for k, v in vars(module).items() if isinstance(v, plain) and k != "training")
+    key = type(module), str(flags), *((name, p.shape) for name, p in stored.items())
+    if key in _KNOWN:
+        return _KNOWN[key]
     # Stacked vectors, as biases are, are multiplied by nothing.
     needed = {name for name, p in stored.items() if p.ndim == 3} or {*stored}
     axes = dict[str, int]()
-    with suppress(Exception):  # It may refuse to be copied.
+    with suppress(Exception), seeded():  # It may refuse to be copied.
         axes = _called(module, stored, needed)
-    _KNOWN[kind if needed <= axes.keys() else key] = axes  # Where a call fails, that may be for its sizes.
+    _KNOWN[key] = axes
     return axes
 
 
@@ -229,7 +234,9 @@ def _called(module: nn.Module, stored: Mapping[str, nn.Parameter], needed: set[s
     many = max(p.shape[0] if p.ndim == 3 else 2 for p in stored.values())
     widths = dict.fromkeys(n for p in stored.values() for n in p.shape[-2:])
     rows = [shape for width in widths for shape in ((many, width), (1, many, width))]
-    numbers, weights = torch.zeros(many, 2, dtype=torch.long), torch.ones(many, 2)
+    # Else the caller's torch.device says where.
+    numbers = torch.zeros(many, 2, dtype=torch.long, device="cpu")
+    weights = torch.ones(many, 2, device="cpu")
     made, axes = blank_copy(module), {name: set[int]() for name in stored}
     # Without numbers, a call costs nothing; where it depends on them, it needs some.
     calls = itertools.product(("meta", "cpu"), rows, ((), (numbers, weights), (numbers.T[:1],)))

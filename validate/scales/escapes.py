@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,14 +16,14 @@ from scipy.special import chdtri
 from torch import Tensor, nn
 
 from sim.modules.called import variance_of
-from sim.modules.library import pattern_of
+from sim.modules.library import generators_kept, pattern_of
 from sim.modules.norms import Norm, norm_of
 from sim.modules.roles import Role
 from theory import InputError
 
 What = Literal["rate", "constant", "bias", "norm", "epsilon", "positions", "tied", "unknown", "frozen"]
-_POSITIONS = ("pos", "wpe")
-"""Parts of the names of position tables; numbers alone do not tell these from other embeddings."""
+_POSITIONS = re.compile(r"(?<![a-z])(pos|wpe)")
+"""How names of position tables begin; numbers alone do not tell these from other embeddings."""
 _FEW = 100
 """Of fewer entries the kurtosis comes out too small, and so would the interval: it is 3 or more."""
 _MOST_LAYERS = 96
@@ -175,7 +176,7 @@ def buffer_escapes(module: nn.Module, matrices: Sequence[MatrixRate]) -> Iterato
 
 
 def _is_position(role: Role) -> bool:
-    return any(mark in name.lower() for name in role.names for mark in _POSITIONS)
+    return any(_POSITIONS.search(name.lower()) for name in role.names)
 
 
 class NormLoss(NamedTuple):
@@ -222,7 +223,7 @@ def _run(module: nn.Module, inputs: Any) -> None:
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
-        with torch.no_grad():
+        with generators_kept(), torch.no_grad():
             if isinstance(inputs, Mapping):
                 module(**inputs)
             else:
