@@ -189,7 +189,7 @@ def test_a_task_predicts_its_anchors():
 
 
 @pytest.mark.parametrize("embedding", [None, "body.weight", "W_E"])
-def test_any_table_can_be_named_and_else_the_longest_has_the_tokens(embedding):
+def test_any_table_can_be_named_and_else_the_only_long_one_has_the_tokens(embedding):
     """As in a module of Lightning that has its model's body, which is not tied, under a second name.
 
     Some models have a table of one row, for the kind of each token; norms are not rounded to half precision.
@@ -201,6 +201,33 @@ def test_any_table_can_be_named_and_else_the_longest_has_the_tokens(embedding):
     assert "pearson/tied" not in row
     norm = float(model[1].weight.detach().double().norm())
     assert row["norm/1.weight"] == pytest.approx(norm, rel=1e-5)
+
+
+class Padded(nn.Module):
+    """Rows for more tokens than there are, and more positions than that; ``read`` makes the output."""
+
+    def __init__(self, read):
+        super().__init__()
+        self.positions, self.words, self.read = nn.Embedding(4 * V, 8), nn.Embedding(2 * V, 8), read
+
+    def forward(self, tokens):
+        return self.read(self, self.words(tokens) + self.positions(torch.arange(tokens.shape[1])))
+
+
+def test_the_table_that_tokens_look_up_is_compared_and_tied_if_the_code_ties_it():
+    def unknown(model, h):
+        raise RuntimeError
+
+    model = Padded(lambda model, h: nn.functional.linear(h, model.words.weight))
+    row = Recorder(model, CORPUS).record()
+    E = model.words.weight.detach().double()
+    found = compare_embedding(E, CORPUS, predictors=("tied",), controls=1, top=200, padded=True)
+    assert row["pearson/tied"] == found.comparisons[0].association.pearson.mean
+    assert "pearson/bigram" not in row
+    with pytest.raises(InputError, match=r"positions\.weight .*words\.weight "):
+        Recorder(Padded(unknown), CORPUS)
+    both = Recorder(Padded(unknown), CORPUS, embedding="words.weight").record()
+    assert both["pearson/tied"] != both["pearson/bigram"]
 
 
 def test_parameters_that_are_replaced_are_recorded_and_not_the_old_ones():
@@ -215,6 +242,55 @@ def test_parameters_that_are_replaced_are_recorded_and_not_the_old_ones():
     model.wte.weight.data = model.wte.weight.data[:0]
     with pytest.raises(InputError, match=r"model = 'wte.weight': an empty shard"):
         recorder.record()
+
+
+def test_what_is_recorded_by_name_has_the_same_kind_of_rows():
+    """More rows are more tokens; another width is another fan-in, and fewer rows are other tokens."""
+    model = nn.Sequential(nn.Embedding(V, 8), nn.Linear(8, V))
+    recorder = Recorder(model, CORPUS)
+    for shape in ((V, 16), (V - 1, 8)):
+        model[0] = nn.Embedding(*shape)
+        with pytest.raises(InputError, match=r"model = '0\.weight': of shape .*make the recorder afterwards"):
+            recorder.record()
+    model[0] = nn.Embedding(V + 1, 8)
+    assert recorder.record()["norm/0.weight"] == pytest.approx(float(model[0].weight.detach().norm()))
+
+
+def test_double_precision_is_kept():
+    model = nn.Sequential(nn.Embedding(V, 8), nn.Linear(8, V)).double()
+    row = Recorder(model, CORPUS).record()
+    with torch.no_grad():
+        model[1].weight.mul_(1e-60)
+    small = Recorder(model, CORPUS).record()
+    assert small["norm/1.weight"] == pytest.approx(1e-60 * row["norm/1.weight"])
+    assert small["gamma/1.weight"] == pytest.approx(row["gamma/1.weight"] + 60 * math.log(10) / math.log(8))
+
+
+def test_steps_told_several_at_once_are_recorded_when_one_of_every_is_among_them():
+    recorder = Recorder(language(), CORPUS, every=10)
+    with recorder:
+        for step in range(0, 29, 7):
+            recorder.at(step)
+    assert [row["step"] for row in recorder.rows] == [0, 14, 21, 28]
+    odd: list[Any] = [2.5, "5", None, math.nan, -1]
+    for refused in odd:
+        with pytest.raises(InputError, match=r"^step = .*; give"):
+            recorder.at(refused)
+    with pytest.warns(UserWarning, match="steps go back"):
+        recorder.at(3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_loss_that_is_noted_is_a_number_or_nan():
+    recorder = Recorder(language(), CORPUS)
+    recorder.note(plain=torch.tensor(2.0, requires_grad=True))
+    for loss in (None, torch.ones(3), "x"):
+        with pytest.warns(UserWarning, match="the loss 'odd' gave no number"):
+            recorder.note(odd=loss)
+        recorder._warned.clear()
+    row = recorder.record()
+    assert row["loss/plain"] == 2
+    assert math.isnan(row["loss/odd"])
 
 
 @pytest.fixture(params=["csv", "parquet"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from sim.modules.called import Asked, asked
+from sim.modules.library import generators_kept
 from sim.modules.roles import Role, check_numbers, matching, roles_of
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.corpus.counts import CountPredictor
@@ -47,7 +48,8 @@ class Measured:
         """Choose the embedding and the tokens, and compute what the data predict, once."""
         self._grams, rng = dict[str, list[FloatArray]](), np.random.default_rng(self._seed)
         tables = [r for r in roles if r.kind == "embedding" or (embedding in r.names and r.tensor.ndim == 2)]
-        role = _embedding(tables, embedding, getattr(data, "vocab_size", 0))
+        told = asked(self.model)
+        role = _embedding(tables, embedding, getattr(data, "vocab_size", 0), told)
         if isinstance(data, Task):
             self._tokens = np.array([a for mapping in data.mappings for a in mapping.anchors])
             labels = np.asarray(label_distribution(data, self._tokens.tolist(), held_out=True))
@@ -58,33 +60,41 @@ class Measured:
         else:
             corpora = counts_and_controls(data, role.shape[0], True, 1, rng)
             ((_, self._tokens),) = token_sets(corpora[0], (), top, (), rng)
-            learned: CountPredictor = "tied" if role.reads_out else "bigram"
-            for p in (learned, "marginal", "readout"):
+            is_tied = role.reads_out or (told.is_tied and told.read_out is role.tensor)
+            # The code may tie it, where a copy cannot be called and no matrix looks like the read-out.
+            heads = (r for r in roles if r.kind == "matrix" and {*r.shape} == {*role.shape} and r is not role)
+            maybe = not (is_tied or told.is_known or any(heads))
+            both: tuple[CountPredictor, ...] = ("bigram", "tied") if maybe else ("bigram",)
+            learned: tuple[CountPredictor, ...] = ("tied",) if is_tied else both
+            for p in (*learned, "marginal", "readout"):
                 self._grams[p] = [corpus_gram(each, self._tokens, p) for each in corpora]
-        self._embedding = role.name
+        self._embedding = role
 
-    def _whole(self, names: Sequence[str]) -> Iterator[torch.Tensor]:
+    def _whole(self, roles: Sequence[Role]) -> Iterator[torch.Tensor]:
         """Yield parameters as they are now, whole: ``load_state_dict(assign=True)`` replaces them."""
         held = dict(self.model.named_parameters(remove_duplicate=False))
-        for name in names:
-            tensor = held.get(name)
+        remedy = "record where parameters are whole (FSDP.summon_full_params), or shard by fully_shard"
+        for role in roles:
+            tensor = held.get(role.name)
             if tensor is None or not tensor.numel():
                 problem = "no longer in the model" if tensor is None else "an empty shard"
-                remedy = (
-                    "record where parameters are whole (FSDP.summon_full_params), or shard by fully_shard"
-                )
-                raise InputError("model", name, problem, remedy)
+                raise InputError("model", role.name, problem, remedy)
+            if tensor.shape[1:] != role.shape[1:] or len(tensor) < len(
+                role.tensor
+            ):  # More rows: more tokens.
+                problem = f"of shape {(*tensor.shape,)}, formerly {role.shape}"
+                raise InputError("model", role.name, problem, f"make the recorder afterwards; {remedy}")
             gather = getattr(tensor, "full_tensor", None)
             yield tensor.detach() if gather is None else gather().detach()
 
     def _tensors(self) -> Iterator[tuple[Role, torch.Tensor]]:
-        yield from zip(self.matrices, self._whole([r.name for r in self.matrices]), strict=True)
+        yield from zip(self.matrices, self._whole(self.matrices), strict=True)
 
     def numbers(self) -> dict[str, float]:
         """Return the columns of a row, as the model is now."""
         row, squares = self._cosines(*self._whole([self._embedding])), []
         for role, tensor in self._tensors():
-            row[f"norm/{role.name}"] = float(tensor.float().norm())
+            row[f"norm/{role.name}"] = float(_single(tensor).norm())
             row[f"gamma/{role.name}"] = gamma = _gamma(role, tensor)
             if math.isfinite(self.start[role.name]):
                 squares.append((gamma - self.start[role.name]) ** 2)
@@ -120,30 +130,32 @@ def losses_now(
     if not functions:
         return {}
     modes, losses = {module: module.training for module in model.modules()}, dict[str, float]()
-    states = random.getstate(), np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng({p.device for p in model.parameters() if p.device.type == "cuda"}):
+    with generators_kept({p.device for p in model.parameters() if p.device.type == "cuda"}):
         model.eval()
         try:
             for name, loss in functions.items():
-                try:
-                    losses[f"loss/{name}"] = float(loss())
-                except Exception as error:  # It is the user's.
-                    tell(f"the loss {name!r} gave no number ({type(error).__name__}: {error})")
-                    losses[f"loss/{name}"] = math.nan
+                losses[f"loss/{name}"] = number(name, loss, tell)
         finally:
             for module, mode in modes.items():
                 module.training = mode
-            random.setstate(states[0])
-            np.random.set_state(states[1])  # noqa: NPY002
     return losses
 
 
-def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Role:
+def number(name: str, loss: Any, tell: Callable[[str], None]) -> float:
+    """Return a loss, or what its function returns; NaN if that is no number."""
+    try:
+        value = loss() if callable(loss) else loss
+        return float(value.detach() if isinstance(value, torch.Tensor) else value)
+    except Exception as error:  # It is the user's.
+        tell(f"the loss {name!r} gave no number ({type(error).__name__}: {error})")
+        return math.nan
+
+
+def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int, told: Asked) -> Role:
     """Return the matrix of that name, or the only embedding with a row per token."""
     fits = [r for r in tables if (name is None or name in r.names) and r.shape[0] >= vocab_size]
-    # Of several, the one with exactly as many rows; only for a tiny vocabulary are positions' tables longer.
-    rows = [r.shape[0] for r in fits]
-    fits = [r for r in fits if r.shape[0] == (vocab_size if vocab_size in rows else max(rows))]
+    if len(fits) > 1:  # Positions have a table too.
+        fits = [r for r in fits if any(r.tensor is table for table in told.tables)] or fits
     if len(fits) != 1:
         known = f" of {', '.join(f'{r.name} ({r.shape[0]} rows)' for r in tables)}" * bool(tables)
         problem = f"{len(fits)} such embeddings have {vocab_size} rows or more"
@@ -151,6 +163,11 @@ def _embedding(tables: Sequence[Role], name: str | None, vocab_size: int) -> Rol
     return fits[0]
 
 
+def _single(tensor: torch.Tensor) -> torch.Tensor:
+    """Return numbers in single precision, or double where they have it."""
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
+
+
 def _gamma(role: Role, tensor: torch.Tensor) -> float:
-    std = float(tensor.float().std())
+    std = float(_single(tensor).std())
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan

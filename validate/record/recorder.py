@@ -15,11 +15,11 @@ from torch import nn
 
 from sim.data.text import require
 from theory import InputError
-from theory.edge.checked import Between, Size, checked
+from theory.edge.checked import Between, Size, as_integer, checked
 from theory.edge.reading import as_path
 from validate.record.callbacks import for_lightning, for_transformers
 from validate.record.file import RecordingFile
-from validate.record.measured import Measured, losses_now
+from validate.record.measured import Measured, losses_now, number
 
 
 def summary_writer() -> Any:
@@ -117,18 +117,23 @@ class Recorder:
         self.at((self._step or 0) + 1)
 
     def at(self, step: int) -> None:
-        """Tell the recorder how many steps are done, for loops that count them."""
-        known, self._step = self._step is not None, step
-        if not known and self._file.earlier:
+        """Tell the recorder how many steps are done, for loops that count them, also several at once."""
+        if as_integer("step", step) < 0:
+            raise InputError("step", step, "out of range", "give the number of steps done")
+        before, self._step = self._step, int(step)
+        if before is None and self._file.earlier:
             self._go_on(step)
-        elif not known and self._entry is not None and step <= 1:
+        elif before is None and self._entry is not None and step <= 1:
             self._keep(self._entry)
-        if step % self.every == 0 and (not self.rows or self.rows[-1]["step"] != step):
+        elif before is not None and step < before:
+            self._tell(f"steps go back (from {before} to {step}), and such a file cannot be gone on with")
+        is_due = step % self.every == 0 or (before is not None and step // self.every > before // self.every)
+        if is_due and (not self.rows or self.rows[-1]["step"] != step):
             self.record()
 
     def note(self, **losses: float) -> None:
         """Keep losses that the loop has already computed; the latest go into the next record."""
-        self._noted |= {name: float(loss) for name, loss in losses.items()}
+        self._noted |= {name: number(name, loss, self._tell) for name, loss in losses.items()}
 
     def record(self) -> dict[str, float]:
         """Record now, at any step, and return the row."""
