@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 from sim.runs.files import finite, json_text
 from sim.runs.outputs import OutputFolder
-from theory import InputError, Task, TooManyEntriesError, label_entropies
+from theory import InputError, LabelEntropies, Task, TooManyEntriesError, label_entropies
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Between, checked
 from theory.edge.display import Shown, ranges
@@ -183,18 +184,26 @@ class Prediction(Shown):
         undefined = [f"{UNDEFINED} under {n}: {why.format(ranges(sorted(s)))}" for n, s in zero.items() if s]
         return undefined + lost
 
-    def entropy_lines(self) -> list[str]:
-        """Return how uncertain each mapping's label is: given nothing, the key and the anchors alone."""
+    @cached_property
+    def entropies(self) -> list[LabelEntropies] | str:
+        """How uncertain each mapping's label is: given nothing, the key and the anchors; or why unknown."""
         if any(mapping.partial for mapping in self.task.mappings):
-            return ["Entropies of the label: unknown where single keys, pairs or positions are held out."]
+            return "unknown where single keys, pairs or positions are held out"
         try:
-            levels = label_entropies(self.task)
+            return label_entropies(self.task)
         except TooManyEntriesError:
-            return ["Entropies of the label: unknown, since its mappings have too many entries to count."]
+            return "unknown, since its mappings have too many entries to count"
+
+    def entropy_lines(self) -> list[str]:
+        """Return the entropies as sentences."""
+        if isinstance(self.entropies, str):
+            return [f"Entropies of the label: {self.entropies}."]
         return [
             f"Entropy of the label of {e.mapping} in nats: {e.nothing:z.3f} given nothing, {e.key:z.3f} "
-            f"given the key, {e.anchors:z.3f} given the anchors."
-            for e in levels
+            f"given the key, {e.anchors:z.3f} given the anchors"
+            + f"; means over drawn tables, with standard deviations up to {e.spread:.1g}" * (e.spread > 0)
+            + "."
+            for e in self.entropies
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -202,6 +211,7 @@ class Prediction(Shown):
         s = self.statistics
         plain: dict[str, Any] = {"schema": "anchorflow/prediction/1", "task": task_to_dict(self.task)}
         plain |= {"left_out": self.left_out()} | self._numbers("value")
+        plain["entropies"] = None if isinstance(self.entropies, str) else [*map(asdict, self.entropies)]
         if s.why:
             plain |= {"n_samples": s.n_samples, "seed": s.seed, "exact_tokens": list(s.exact_tokens)}
             plain |= {"standard_error": self._numbers("standard_error"), "notes": self.notes()}

@@ -58,7 +58,8 @@ def read_documents(
         raise InputError("fields", fields, "none", 'name the one with the text, such as "text"')
     documents = reader(file, fields, unit)
     divided = (document.split(separator) if separator else [document] for document in documents)
-    return (part for parts in divided for part in parts if part.strip())
+    found = (part for parts in divided for part in parts if part.strip())
+    return map(str.strip, found) if reader is _read_text else found
 
 
 def kind_of_file(path: Path) -> str:
@@ -79,10 +80,10 @@ def _read_text(path: Path, _: Fields, unit: Unit) -> Iterator[str]:
     for _number, line in lines_of(path):
         blank = not line.strip()
         if held and (unit == "line" or (unit == "paragraph" and blank)):
-            yield "".join(held).strip()
+            yield "".join(held)
             held = []
         held.append(line)
-    yield "".join(held).strip()
+    yield "".join(held)
 
 
 def _read_json_lines(path: Path, fields: Fields, _: Unit) -> Iterator[str]:

@@ -79,7 +79,7 @@ def test_a_marker_ends_a_document_whatever_holds_the_text(tmp_path: Path) -> Non
         assert len(list(read_documents(_file(tmp_path, name, content), separator=""))) == n - 1
     file = _file(tmp_path, "b.txt", "one### two\n### ###three")
     read = list(read_documents(file, unit="file", separator="###"))
-    assert [part.strip() for part in read] == ["one", "two", "three"]
+    assert read == ["one", "two", "three"]
 
 
 def test_a_warning_says_where_markers_or_clauses_are_counted_as_words() -> None:

@@ -270,4 +270,4 @@ def test_the_command_follows_a_transformer(tmp_path, monkeypatch, cli):
     monkeypatch.setattr(course, "MOST", 34)
     assert "their standard error is 0." in " ".join(cli(*words, "--flow").out.split())
     assert "has no effect by itself" in cli(*words[:4], code=2).err
-    assert "not an Emb-MLP" in cli(*words, "--curves", code=2).err
+    assert "model = 'transformer': its learning times" in cli(*words, "--curves", code=2).err

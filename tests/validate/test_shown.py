@@ -171,6 +171,12 @@ def test_label_distributions_are_printed_beside_their_names():
             "std of the label": f"{np.sqrt(p @ (labels - mean) ** 2):.2f}",
             "|P^s - u|^2": f"{((p - 1 / len(p)) ** 2).sum():.3g}",
         }
+    memory, sums = theory.label_entropies(task)
+    of_table, of_sums = prediction.entropy_lines()
+    spread = f"means over drawn tables, with standard deviations up to {memory.spread:.1g}."
+    assert of_table.endswith(f"{memory.anchors:.3f} given the anchors; {spread}")
+    assert of_sums.endswith(f"{sums.key:.3f} given the key, {sums.anchors:.3f} given the anchors.")
+    assert prediction.to_json()["entropies"] == [dataclasses.asdict(each) for each in (memory, sums)]
 
 
 def test_predicted_cosines_are_printed_beside_their_names():

@@ -108,6 +108,9 @@ def _check(options: Options) -> None:
         if name in options.model_fields_set and not (options.curves or options.flow):
             remedy = "add --curves or --flow"
             raise InputError(name, getattr(options, name), "has no effect by itself", remedy)
+    if options.curves and options.model != "emb-mlp":
+        remedy = "leave out --curves, or --model"
+        raise InputError("model", options.model, "its learning times are not predicted", remedy)
 
 
 def _member(options: Options, task: theory.Task) -> sim.MemberConfig:
