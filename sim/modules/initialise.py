@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import torch
 from torch import nn
 
-from sim.modules.library import pattern_of, started_away_from_zero
+from sim.modules.library import pattern_of, started_away_from_zero, unpadded
 from sim.modules.roles import Kind, Role, check_numbers, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
@@ -173,5 +173,5 @@ def _fill(role: Role, plan: Plan, seed: int) -> TensorInit:
             padding = getattr(role.owner, "padding_idx", None)
             if padding is not None:
                 tensor[padding] = 0
-        measured = float(tensor.detach().cpu().double().std(correction=0))
+        measured = float(unpadded(tensor, role.owner).cpu().double().std(correction=0))
     return TensorInit(role.names, role.kind, role.shape, fan_in, how, std, measured)

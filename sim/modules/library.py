@@ -124,7 +124,8 @@ def starts_of(module: nn.Module) -> dict[str, Start]:
     modules start with the numbers that they have, or on the meta device with what torch's modules draw.
     """
     if not library_models(module) and not any(p.is_meta for p in module.parameters()):
-        return {name: _start(p.detach(), "weights") for name, p in module.named_parameters()}
+        held = ((n, p, module.get_submodule(n.rpartition(".")[0])) for n, p in module.named_parameters())
+        return {name: _start(unpadded(p, owner), "weights") for name, p, owner in held}
     for most in (_ENTRIES, 8 * _ENTRIES, 64 * _ENTRIES):
         try:
             starts, fewer = (written(numbered(module, n)) for n in (most, most // 2))
@@ -213,6 +214,12 @@ def numbered(module: nn.Module, most: int = _ENTRIES, names: Container[str] = ()
             with seeded():
                 reset()
     return made
+
+
+def unpadded(p: Tensor, owner: nn.Module) -> Tensor:
+    """Return an embedding's numbers without the row of zeros that stands for padding, and others whole."""
+    row = getattr(owner, "padding_idx", None)
+    return p.detach() if row is None or len(p) == 1 else torch.cat([p[:row], p[row + 1 :]]).detach()
 
 
 def pattern_of(name: str) -> str:

@@ -104,6 +104,15 @@ def test_a_module_its_hooks_and_all_generators_are_left_as_they_were(monkeypatch
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
+def test_the_row_of_padding_is_no_part_of_a_scale() -> None:
+    """An embedding of few rows escaped the γ that it had been given."""
+    model = nn.Sequential(nn.Embedding(16, 1024, padding_idx=3), nn.Linear(1024, 16, bias=False))
+    report = sim.initialise_(model, 0.8)
+    assert report.tensors[0].measured == pytest.approx(1024**-0.8, rel=0.02)
+    assert sim.advise(model).scales[0].library == pytest.approx(1024**-0.8, rel=0.02)
+    assert validate.audit(model, 0.8).clean
+
+
 class Turned(nn.Linear):
     """A Linear whose weight is stored as (in, out)."""
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from sim.modules.called import Asked, asked
-from sim.modules.library import generators_kept
+from sim.modules.library import generators_kept, unpadded
 from sim.modules.roles import Role, check_numbers, matching, roles_of
 from theory import InputError, Task, corpus_gram, label_distribution
 from theory.corpus.counts import CountPredictor
@@ -169,5 +169,5 @@ def _single(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _gamma(role: Role, tensor: torch.Tensor) -> float:
-    std = float(_single(tensor).std())
+    std = float(_single(unpadded(tensor, role.owner)).std())
     return rate_of(std, role.fan_in or 1) if math.isfinite(std) else math.nan

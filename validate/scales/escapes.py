@@ -16,7 +16,7 @@ from scipy.special import chdtri
 from torch import Tensor, nn
 
 from sim.modules.called import variance_of
-from sim.modules.library import generators_kept, pattern_of
+from sim.modules.library import generators_kept, pattern_of, unpadded
 from sim.modules.norms import Norm, norm_of
 from sim.modules.roles import Role
 from theory import InputError
@@ -71,7 +71,7 @@ def matrix_rate(role: Role, alpha: float, part: torch.Tensor | None = None) -> M
     :math:`\chi^2_\nu/\nu`, where :math:`\nu = 2(n - 1)/(\kappa - 1)` with the kurtosis κ: that of normal
     entries for κ = 3, which is the least for fewer than ``_FEW`` entries.
     """
-    entries = (role.tensor.detach() if part is None else part).cpu().double().flatten()
+    entries = (unpadded(role.tensor, role.owner) if part is None else part).cpu().double().flatten()
     n, shifted = entries.numel(), entries - entries[:1]  # Equal entries become exactly 0, without rounding.
     centred, fan_in = shifted - shifted.mean(), role.fan_in or 1
     square = float(centred.square().mean())
