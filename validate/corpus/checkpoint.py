@@ -33,6 +33,8 @@ EMBEDDINGS = (
 """Usual names of embeddings, without what stands before them and ``.weight``."""
 READOUTS = ("lm_head", "embed_out", "output", "head", "output_layer", "ff_out", "unembed", "W_U")
 """Usual names of read-outs."""
+_POSITIONS = re.compile(r"(?<![a-z])(pos|wpe)")
+"""In names of position tables."""
 INDEX = ".safetensors.index.json"
 _FILES = ("model.safetensors", f"model{INDEX}")
 _LARGEST_HEADER = 16 * 2**20
@@ -138,7 +140,7 @@ class Checkpoint:
 
     def _embedding(self) -> str:
         names: list[str] = sorted(self._files)
-        outside = [name for name in names if _last(name) is not None]
+        outside = [name for name in names if _last(name) is not None and not _POSITIONS.search(name)]
         known = [name for name in outside if _last(name) in EMBEDDINGS]
         known = known or [name for name in outside if _last(name) in READOUTS]
         # A model may keep its one embedding under several names, as T5 does.
@@ -152,7 +154,7 @@ class Checkpoint:
         fits = []
         for name, shape in self._shapes.items():
             last = _last(name)
-            if name == embedding or last is None or last in EMBEDDINGS or re.search("pos|wpe", last):
+            if name == embedding or last is None or last in EMBEDDINGS or _POSITIONS.search(name):
                 continue
             if shape in ((V, d), (d, V)) or (last in READOUTS and len(shape) == 2 and d in shape):
                 fits.append(name)
@@ -175,8 +177,11 @@ class Checkpoint:
     def _rows(self, name: str) -> npt.NDArray[np.float64]:
         if name not in self._files:
             raise unknown_name("tensor", name, sorted(self._files))
-        held = self._loaded or self._read(self._files[name], name)
-        return as_matrix_of_rows(f"{self.name}: {name}", held[name])
+        held = (self._loaded or self._read(self._files[name], name))[name]
+        if not held.is_floating_point() and not held.is_complex():
+            problem = f"holds numbers of {held.dtype}, which a scale elsewhere may turn into weights"
+            raise InputError("tensor", name, problem, "save it dequantised")
+        return as_matrix_of_rows(f"{self.name}: {name}", held)
 
     def _read(self, source: Any, tensor: str = "") -> dict[str, Any]:
         """Return a file's header, or one tensor by name."""
@@ -252,13 +257,16 @@ def _load_pickle(path: Path) -> dict[str, torch.Tensor]:
         reason = str(error).partition("\n")[0]
         problem = f"torch.load(weights_only=True) refuses it ({reason})"
         raise InputError("path", str(path), problem, "save its state_dict alone") from None
-    tensors, left = dict[str, torch.Tensor](), [("", held)]
+    tensors, left, seen = dict[str, torch.Tensor](), [("", held)], set[int]()
     while left:
         name, value = left.pop()
         if isinstance(value, torch.Tensor):
             tensors[name] = value
-        elif isinstance(value, Mapping):
+        elif isinstance(value, Mapping) and id(value) not in seen:  # One may hold itself.
+            seen.add(id(value))
             left += [(f"{name}.{key}".strip("."), inner) for key, inner in value.items()]
+    if not tensors:
+        raise InputError("path", str(path), "holds no tensors by name", "save its state_dict alone")
     return tensors
 
 

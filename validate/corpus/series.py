@@ -187,7 +187,7 @@ _STEP_WORDS = {
 }
 """The words that a number may belong to, in the order in which they are believed."""
 _FACTORS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
-_NUMBER = r"(\d+\.\d+(?=[kKmMbB](?![a-zA-Z]))|\d+)([kKmMbB](?![a-zA-Z]))?"
+_NUMBER = r"(\d+e\d{1,2}(?![0-9a-zA-Z])|\d+\.\d+(?=[kKmMbB](?![a-zA-Z]))|\d+)([kKmMbB](?![a-zA-Z]))?"
 _HASH = re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64}(?![0-9A-Za-z])")
 _START = re.compile(r"(?<![a-z])(init(ial)?(ised|ized|isation|ization)?|random)(?![a-z])", re.IGNORECASE)
 

@@ -106,6 +106,28 @@ def test_two_that_may_be_the_read_out_are_refused_by_name(tmp_path):
     assert kinds(path, readout="two.weight") == {("embedding", "bigram"), ("read-out", "readout")}
 
 
+@pytest.mark.parametrize(
+    ("tensors", "refusal"),
+    [
+        ({"position.embedding.weight": E, "token_table.weight": U}, "tensor = None: none has a usual name"),
+        ({"wte.weight": E.to(torch.int8), "wte.scale": E[:, :1]}, r"tensor = 'wte.weight': .*torch\.int8"),
+    ],
+)
+def test_positions_and_codes_are_no_embedding(tmp_path, tensors, refusal):
+    with pytest.raises(InputError, match=refusal):
+        read_embedding(saved(tmp_path, {name: tensor.contiguous() for name, tensor in tensors.items()}))
+
+
+def test_a_dict_that_holds_itself_is_read_once(tmp_path):
+    held: dict[str, object] = {"wte.weight": E}
+    held["all"] = held
+    torch.save(held, tmp_path / "held.pt")
+    assert np.array_equal(read_embedding(tmp_path / "held.pt", weights_only=True), E)
+    torch.save([E], tmp_path / "list.pt")
+    with pytest.raises(InputError, match="holds no tensors by name; save"):
+        read_embedding(tmp_path / "list.pt", weights_only=True)
+
+
 def test_a_cache_folder_and_a_file_of_torch_save_are_read_on_request(tmp_path):
     cache = tmp_path / "models--a--b"
     for name in ("0a1b2c3", "4d5e6f7"):

@@ -133,6 +133,7 @@ def test_identical_and_misplaced_revisions_are_reported(tmp_path):
         (["iter_0001000/m", "iter_0000020/m"], [1000, 20]),
         (["epoch=1-step=90", "epoch=0-step=45"], [90, 45]),
         (["500_steps", "20_steps"], [500, 20]),
+        (["checkpoint-2e3", "checkpoint-500", "checkpoint-1e5"], [2000, 500, 100_000]),
         (["a/step166", "a/step249", "a/step83", "b/step166", "b/step83"], [1, 2, 0, 4, 3]),
         (["snapshots/0a1b2c3d4e/x", "snapshots/9f8e7d6c5b/x"], [0, 1]),
     ],
