@@ -117,6 +117,18 @@ def test_what_makes_no_sense_is_refused(held_out: Any, message: str) -> None:
         task_with(held_out)
 
 
+def test_of_a_task_too_large_to_count_combinations_are_listed() -> None:
+    """To sample labels is no way out: the task itself is refused."""
+    with pytest.raises(InputError, match=r"give fewer keys or anchors, or list the combinations to hold"):
+        Task(keys=range(50, 90), n_anchors=5, length=6, vocab_size=200, mappings=[_many("key > 60")])
+    many = Task(keys=range(50, 90), n_anchors=5, length=6, vocab_size=200, mappings=[_many([(1,) * 5])])
+    assert many.held_out == {(1,) * 5}
+
+
+def _many(held_out: Any) -> Mapping:
+    return Mapping(range(1, 14), Sum(), "sums", held_out)
+
+
 def test_labels_do_not_depend_on_the_position() -> None:
     with pytest.raises(InputError, match="unknown name 'position'; only a condition of held_out"):
         Expression("key + position")

@@ -175,14 +175,13 @@ class Domain:
                 means += both + both.T
         return means / weights.size
 
-    def check_enumerable(self) -> None:
+    def check_enumerable(self, instead: str = "sample their labels with sample_labels") -> None:
         """Raise TooManyEntriesError if a rule cannot be evaluated for every key and combination."""
         if not self.is_enumerable:
             given = f"{len(self.keys)} keys, {len(self.anchors)} anchors, n_anchors {self.n_anchors}"
             needed, limit = magnitude(self.n_entries), magnitude(MAX_ENTRIES)
             problem = f"every key with every combination are {needed} entries, and the limit is {limit}"
-            remedy = "give fewer keys or anchors, or sample their labels with sample_labels"
-            raise TooManyEntriesError("task", given, problem, remedy)
+            raise TooManyEntriesError("task", given, problem, f"give fewer keys or anchors, or {instead}")
 
     def check_labels(self, low: int, high: int) -> None:
         """Raise InputError unless labels from low to high lie in the vocabulary 0..d−1."""

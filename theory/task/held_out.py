@@ -148,7 +148,7 @@ def holds(
 @functools.lru_cache(maxsize=16)
 def positions_left(sets: tuple[HeldOut, ...], domain: Domain, n_positions: int) -> IntArray:
     """Return at how many of the key's positions each pair is trained on, shape (N_Z, N_A^q); read-only."""
-    domain.check_enumerable()
+    domain.check_enumerable("list the combinations to hold out, as in [[2, 5]]")
     combinations, keys = domain.combinations(), np.array(domain.keys)
     rows = np.repeat(keys, len(combinations)), np.tile(combinations, (len(keys), 1))
     places = range(n_positions) if any(each.by_position for each in sets) else range(1)
