@@ -27,7 +27,7 @@ from theory.edge.arrays import FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.display import Shown
 from theory.edge.reading import PathLike
-from theory.edge.settled import falling
+from theory.edge.settled import ROUNDING, falling
 from validate.judge.stats import COSINE
 from validate.observe.observations import UNDEFINED
 from validate.terminal.output import Table
@@ -134,6 +134,8 @@ class CorpusPrediction(Shown):
                 raise InputError("nearest", word, error.problem, error.remedy) from None
         counts = corpus_counts(_Tracked(corpus, "counting documents"), V)
         left, values, _ = top_singular(bigram_operator(counts), min(_MODES, V - 1))
+        is_mode = values > ROUNDING * counts.ratios.max()  # C may have fewer; the rest is rounding.
+        left, values = left[:, is_mode], values[is_mode]
         shown = set(corpus.most_frequent(V, words_only=True) if words_only else range(V))
         leading = [[corpus.words[i] for i in falling(np.abs(u)) if i in shown][:_LEADING] for u in left.T]
         return cls(corpus, counts, geometry, neighbours, values, leading)

@@ -45,6 +45,16 @@ def test_a_word_named_twice_is_shown_once_and_a_file_named_twice_is_refused(toy,
     assert "toy.txt']: one of them twice" in cli("corpus", "predict", "toy.txt", "./toy.txt", code=2).err
 
 
+@pytest.mark.parametrize(("text", "modes"), [("a b a c", 1), ("a a b b a", 0)])
+def test_a_singular_value_of_rounding_is_no_mode(text, modes, here, cli):
+    """Rows of a and b that are opposite, with none of c; and labels of a and b that are uniform."""
+    Path("few.txt").write_text("\n\n".join([text] * 40))
+    command = ["corpus", "predict", "few.txt"]
+    found = cli(*command, "--json").json()
+    assert (len(found["singular_values"]), len(found["leading_words"])) == (modes, modes)
+    assert "nan" not in cli(*command).out
+
+
 def test_punctuation_is_left_out_of_words_and_neighbours(here, cli):
     """Both marks are among the four most frequent tokens; "3rd" has a digit."""
     Path("marked.txt").write_text("\n\n".join(["the dog , the cat , ran . \u00e9t\u00e9 3rd ."] * 50))
