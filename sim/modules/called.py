@@ -103,8 +103,9 @@ def asked(module: nn.Module) -> Asked:
         return Asked(is_known=False)
     found = [traced.of(y) for y in outputs if isinstance(y, Tensor)]
     names = {name for sources in found if len(sources) == 1 for name, multiplied in sources if multiplied}
-    tables = tuple(module.get_parameter(name) for name in traced.looked_up)
-    read_out = module.get_parameter(*names) if len(names) == 1 else None
+    own = dict(module.named_parameters())
+    tables = tuple(own[name] for name in traced.looked_up)
+    read_out = own[min(names)] if len(names) == 1 else None
     return Asked(read_out, tables, len(names) < 2 and any(found))
 
 

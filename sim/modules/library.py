@@ -124,7 +124,8 @@ def starts_of(module: nn.Module) -> dict[str, Start]:
     modules start with the numbers that they have, or on the meta device with what torch's modules draw.
     """
     if not library_models(module) and not any(p.is_meta for p in module.parameters()):
-        held = ((n, p, module.get_submodule(n.rpartition(".")[0])) for n, p in module.named_parameters())
+        parts = dict(module.named_modules())
+        held = ((n, p, parts[n.rpartition(".")[0]]) for n, p in module.named_parameters())
         return {name: _start(unpadded(p, owner), "weights") for name, p, owner in held}
     for most in (_ENTRIES, 8 * _ENTRIES, 64 * _ENTRIES):
         try:

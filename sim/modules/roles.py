@@ -170,9 +170,10 @@ def _fan_in(local: str, weight: nn.Parameter, owner: nn.Module) -> int | None:
 def _fan_in_of_bias(local: str, owner: nn.Module) -> int | None:
     if isinstance(owner, nn.MultiheadAttention):
         return int(owner.embed_dim)
+    own = dict(owner.named_parameters(recurse=False))
     for name in (local.replace("bias", "weight"), local.removesuffix("_bias")):
         # A parametrised weight is computed when it is read: spectral norms then take a step.
-        if (weight := owner._parameters.get(name)) is not None and name != local:
+        if (weight := own.get(name)) is not None and name != local:
             return _fan_in(name, weight, owner)
     return None
 

@@ -113,6 +113,12 @@ def test_the_row_of_padding_is_no_part_of_a_scale() -> None:
     assert validate.audit(model, 0.8).clean
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_scripted_module_is_unknown() -> None:
+    model = torch.jit.script(nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 5)))
+    assert {scale.kind for scale in sim.advise(model).scales} == {"unknown"}
+
+
 class Turned(nn.Linear):
     """A Linear whose weight is stored as (in, out)."""
 
