@@ -159,8 +159,9 @@ def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
 
     The numbers of the configuration, those of its parts included, are doubled one at a time. One that changes
     a fan-in and a number of outputs is a width, as those of hidden layers and heads; the number of experts or
-    words changes outputs only, the size of a convolution's kernel fan-ins only. None for a module without a
-    configuration of ``transformers``, and where the library makes no wider model.
+    words changes outputs only, the size of a convolution's kernel fan-ins only. Outputs that the rest of the
+    model does not take at another number have its width. None for a module without a configuration of
+    ``transformers``, and where the library makes no wider model.
     """
     config: Any = getattr(module, "config", None)
     if not hasattr(config, "get_text_config"):
@@ -168,9 +169,9 @@ def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
     parts = list(_parts(config))
     text = next((part for part, inner in parts if inner is config.get_text_config()), ())
     sides, width = _sides(module), getattr(config.get_text_config(), "hidden_size", None)
-    if (wider := _doubled(module, text, "hidden_size")) is None:
+    if (wider := _changed(module, text, "hidden_size")) is None:
         return None
-    grown = {side for side in sides if wider.get(side) != sides[side]}
+    grown, runs = _moved(sides, wider), None
     explained = {side for side, n in sides.items() if n == 1} | grown
     numbers = [
         (part, name, value)
@@ -183,11 +184,16 @@ def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
             asked = [side for side, n in sides.items() if side not in grown and (n % value == 0) == divides]
             if not (asked if divides else {*asked} - explained):
                 continue
-            changed = _doubled(module, part, name) or sides
-            moved = {side for side in sides if changed.get(side) != sides[side]}
+            if (changed := _changed(module, part, name)) is None:
+                continue
+            moved = _moved(sides, changed)
             explained |= moved
+            kinds = {kind for kind, _ in moved}
+            if kinds == {"out"} and runs is None:
+                runs = _runs(_changed(module, part, name, 1))
+            is_bound = kinds == {"out"} and runs and not _runs(changed)
             # What other parts hand to the text has its width, as the output of a vision model.
-            if len({kind for kind, _ in moved}) == 2 or (part != text and value == width):
+            if len(kinds) == 2 or is_bound or (part != text and value == width):
                 grown |= moved
     return {name: (("in", name) in grown, ("out", name) in grown) for kind, name in sides if kind == "in"}
 
@@ -200,16 +206,29 @@ def _parts(config: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
             yield from _parts(value, (*path, name))
 
 
-def _doubled(module: nn.Module, part: tuple[str, ...], name: str) -> Sides | None:
-    """Return the sides in a model with one number of the configuration doubled, if the library makes one."""
+def _changed(module: nn.Module, part: tuple[str, ...], name: str, factor: int = 2) -> nn.Module | None:
+    """Return a model with one number of the configuration multiplied, if the library makes one."""
     config: Any = copy.deepcopy(module.config)
     owner = reduce(getattr, part, config)
     try:
-        setattr(owner, name, 2 * getattr(owner, name))
+        setattr(owner, name, factor * getattr(owner, name))
         with torch.device("meta"):
-            return _sides(type(module)(config))
+            return type(module)(config)
     except Exception:  # The library's classes may raise anything.
         return None
+
+
+def _runs(module: nn.Module | None) -> bool:
+    """Return whether a model on the meta device runs on tokens."""
+    with suppress(Exception), torch.device("meta"), torch.no_grad():  # As above.
+        cast(Any, module)(torch.zeros(1, 2, dtype=torch.long))
+        return True
+    return False
+
+
+def _moved(sides: Sides, changed: nn.Module) -> set[tuple[str, str]]:
+    now = _sides(changed)
+    return {side for side, n in sides.items() if now.get(side) != n}
 
 
 def _sides(module: nn.Module) -> Sides:

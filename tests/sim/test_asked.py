@@ -148,6 +148,13 @@ def test_maps_to_a_fixed_number_of_outputs_are_read_out_like(tmp_path: Path) -> 
     assert (convolution.kind, convolution.mup, convolution.mup_rate) == ("input-like", 0.5, 1)
 
 
+def test_outputs_that_the_rest_takes_at_one_number_alone_have_its_width(tmp_path: Path) -> None:
+    """Twice the heads change the outputs of q alone, and o takes as many as there were."""
+    small = {"hidden_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 12}
+    advice = advised(tmp_path, "helium", **small, num_hidden_layers=2, intermediate_size=80, vocab_size=90)
+    assert [of(advice, f"{name}_proj").kind for name in "qkvo"] == ["matrix"] * 4
+
+
 class Product(nn.Module):
     """A map by what it does, with one matrix or one for each expert."""
 
