@@ -154,6 +154,7 @@ Sides = dict[tuple[str, str], int]
 """The fan-in, ("in", name), and the number of outputs, ("out", name), of each matrix."""
 
 
+@seeded()
 def growth(module: nn.Module) -> dict[str, tuple[bool, bool]] | None:
     """Return whether fan-in and number of outputs of each matrix grow with the width, by name.
 

@@ -155,6 +155,14 @@ def test_outputs_that_the_rest_takes_at_one_number_alone_have_its_width(tmp_path
     assert [of(advice, f"{name}_proj").kind for name in "qkvo"] == ["matrix"] * 4
 
 
+def test_wider_models_draw_nothing_of_the_caller_s() -> None:
+    """XLNet's constructor writes on the processor wherever it is told to."""
+    model = made("xlnet", d_model=32, n_layer=1, n_head=2, d_inner=32, vocab_size=50)
+    state = torch.get_rng_state()
+    sim.advise(model)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 class Product(nn.Module):
     """A map by what it does, with one matrix or one for each expert."""
 
