@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,7 @@ from torch import nn
 from sim.modules.called import Asked, FirstNorm, asked, first_norm_of, growth
 from sim.modules.library import Start, library_models, module_of, pattern_of, starts_of
 from sim.modules.roles import Role, roles_of
+from theory import InputError
 from theory.edge.checked import Rate, checked
 from theory.edge.display import Shown
 from theory.edge.reading import as_path
@@ -130,6 +132,10 @@ def advise(
         The line that makes the model, to be included in the lines of code returned.
     """
     is_module = isinstance(model, nn.Module)
+    if not is_module and not isinstance(model, (str, os.PathLike)):
+        raise InputError(
+            "model", model, "neither a module nor a path", "give a module that is made, or a path"
+        )
     module = model if is_module else module_of(model)
     if code is None and is_module:
         code = "model = ...  # your module"

@@ -12,6 +12,7 @@ from torch.nn.utils import parametrizations
 
 import sim
 import validate
+from theory import InputError
 
 F = nn.functional
 
@@ -117,6 +118,13 @@ def test_the_row_of_padding_is_no_part_of_a_scale() -> None:
 def test_a_scripted_module_is_unknown() -> None:
     model = torch.jit.script(nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 5)))
     assert {scale.kind for scale in sim.advise(model).scales} == {"unknown"}
+
+
+def test_what_is_no_module_is_refused_as_one() -> None:
+    wrong: list[Any] = [nn.Linear, 3]
+    for model in wrong:
+        with pytest.raises(InputError, match=r"^model = .*neither a module nor a path; give a module"):
+            sim.advise(model)
 
 
 class Turned(nn.Linear):
