@@ -79,9 +79,8 @@ class Measured:
             if tensor is None or not tensor.numel():
                 problem = "no longer in the model" if tensor is None else "an empty shard"
                 raise InputError("model", role.name, problem, remedy)
-            if tensor.shape[1:] != role.shape[1:] or len(tensor) < len(
-                role.tensor
-            ):  # More rows: more tokens.
+            fewer = len(tensor) < len(role.tensor)  # More rows are more tokens.
+            if fewer or tensor.shape[1:] != role.shape[1:]:
                 problem = f"of shape {(*tensor.shape,)}, formerly {role.shape}"
                 raise InputError("model", role.name, problem, f"make the recorder afterwards; {remedy}")
             gather = getattr(tensor, "full_tensor", None)
