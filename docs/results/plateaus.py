@@ -41,9 +41,7 @@ def rows(folder: Path) -> list[list[str]]:
             for rate in (0.3, 0.8):
                 own = sorted((r for r in runs if r.config.init_rate == rate), key=lambda r: r.config.seed)
                 pairs = [(doublings(run, levels.key), doublings(run, middle)) for run in own]
-                at, between = (
-                    ", ".join(f"{value:.2f}" for value in side) for side in zip(*pairs, strict=True)
-                )
+                at, between = (", ".join(f"{x:.2f}" for x in side) for side in zip(*pairs, strict=True))
                 pauses = sum(first >= 2 * second for first, second in pairs)
                 shown = [f"{rate:g}", f"{levels.nothing:.2f}", f"{levels.key:.2f}", at, between]
                 table.append([model, str(K), *shown, f"{pauses}/{len(pairs)}"])

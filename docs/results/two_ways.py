@@ -61,10 +61,10 @@ COLUMNS |= {"W_V: anchors": ".2f", "W_V: numbers": ".2f", "table, end": ".2f"}
 def row(group: str, run: Observations) -> list[str]:
     """Return a seed's row of the table."""
     half, near = half_learned(run)
-    last, rank = run.epochs[-1], run.at("effective_rank/0.W_Q", EARLY)
-    numbers = [on_key(run, EARLY), on_anchors(run, last), float(rank), half, matched_test_accuracy(run)]
-    numbers += [run.at("lemma1_share", near)[0], *value_direction(run, last)]
-    numbers += [run.metrics[-1]["accuracy"]["mem"]]
+    last, rank = run.epochs[-1], float(run.at("effective_rank/0.W_Q", EARLY))
+    numbers = [on_key(run, EARLY), on_anchors(run, last), rank, half, matched_test_accuracy(run)]
+    table = run.metrics[-1]["accuracy"]["mem"]
+    numbers += [run.at("lemma1_share", near)[0], *value_direction(run, last), table]
     return [group, str(run.config.seed), *map(format, numbers, COLUMNS.values())]
 
 
@@ -85,7 +85,7 @@ GROUPS: dict[str, tuple[list[Observations], Later]] = {
 def telling(runs: Sequence[Observations], epoch: int) -> str:
     """Return which measures at an epoch have the seeds with few held-out sums on one side of the others."""
     kinds = ["memory anchors", "reasoning anchors"]
-    ranks = [name for name in runs[0].arrays if name.startswith("effective_rank/")]
+    ranks = sorted(name for name in runs[0].arrays if name.startswith("effective_rank/"))
     few, many = list[list[float]](), list[list[float]]()
     for run in runs:
         cosines = [mean_cosine(run, kind, lambda _: epoch) for kind in kinds]
@@ -128,8 +128,7 @@ def fewer(settings: Sequence[Elsewhere]) -> str:
 def draw() -> Figure:
     """Return attention on the key over epochs, a line for each seed, coloured by what it does later."""
     figure = Figure(figsize=(6.75, 4.4), layout="constrained")
-    panels = figure.subplots(2, 3, sharey=True)
-    panels[1, 2].set_visible(False)
+    panels = figure.subplots(2, 3)
     for axes, (title, (runs, (does, yes, no))) in zip(panels.flat, GROUPS.items(), strict=False):
         for does_it, name in ((True, yes), (False, no)):
             own = [run for run in runs if does(run) is does_it]
@@ -144,6 +143,12 @@ def draw() -> Figure:
             axes.legend(fontsize="small", loc="upper left")
     for axes in panels[:, 0]:
         axes.set_ylabel("attention on the key")
+    every = panels[1, 2]
+    for (title, (runs, _)), marker, colour in zip([*GROUPS.items()][1:], "osvD", PALETTE[2:], strict=False):
+        keys = [on_key(run, half_learned(run)[1]) for run in runs]
+        every.plot(keys, [*map(matched_test_accuracy, runs)], marker, color=colour, label=title, alpha=0.7)
+    every.set(title="γ = 0.8, at equal fit", xlabel="attention on the key", ylabel="held-out sums", ylim=0)
+    every.legend(fontsize="small")
     return figure
 
 

@@ -106,9 +106,8 @@ def score_rows(courses: dict[str, list[Kept]]) -> Iterable[list[str]]:
             runs: dict[int, list[Observations]] = {}
             for run in kept(study):
                 runs.setdefault(run.config.seed, []).append(run)
-            seeds = [
-                times for of in runs.values() if (times := [t for run in of for t in times_of(run, own)])
-            ]
+            each = ([t for run in of for t in times_of(run, own)] for of in runs.values())
+            seeds = [times for times in each if times]
             measures = {explained: SKILL, one_sided: SHARE, best_guess: SKILL}
             cells = [
                 str(over_seeds([measure(times) for times in seeds], within))
