@@ -41,12 +41,12 @@ def cosines(model: AssociationModel, terms: Associations) -> dict[str, float]:
     return smallest
 
 
-def run(folder: Path, seed: int) -> dict[str, Any]:
+def run(folder: Path, seed: int, sizes: dict[str, Any]) -> dict[str, Any]:
     """Train one seed; the control is the leading terms of the same texts with all their tokens shuffled."""
-    words, steps = SIZES["words"], SIZES["steps"]
-    array = sequences(folder, words, SIZES["length"], SIZES["sequences"], seed)
+    words, steps = sizes["words"], sizes["steps"]
+    array = sequences(folder, words, sizes["length"], sizes["sequences"], seed)
     shuffled = np.random.default_rng([seed, 1]).permutation(array.ravel()).reshape(array.shape)
-    model = train_associations(array, words, n_layers=SIZES["layers"], steps=steps, rate=SIZES["rate"])
+    model = train_associations(array, words, n_layers=sizes["layers"], steps=steps, rate=sizes["rate"])
     own, control = (cosines(model, corpus_associations(texts, words)) for texts in (array, shuffled))
     return {"seed": seed, "step": steps, "cosines": own, "shuffled": control}
 
@@ -56,6 +56,6 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=folder_with("tinystories_lower.jsonl"))
     parser.add_argument("keep", type=Path)
     options = parser.parse_args()
-    seeds = [run(options.folder, seed) for seed in (0, 1, 2)]
+    seeds = [run(options.folder, seed, SIZES) for seed in (0, 1, 2)]
     print(*seeds, sep="\n")
     write_json(options.keep, SIZES | {"seeds": seeds})

@@ -121,7 +121,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
         unigrams += np.bincount(block.tokens, minlength=vocab_size)
         n_sequences += len(block.lengths)
     if not any(part.nnz for part in held):
-        raise InputError(*NO_PAIRS)
+        raise InputError("sequences", "too short", *NO_PAIRS)
     return CorpusCounts(sum(held[1:], start=held[0]), unigrams, n_sequences)
 
 

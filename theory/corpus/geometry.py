@@ -241,7 +241,7 @@ def _products(
         remedy = f"give {FEWEST_DOCUMENTS} or more, or split long ones"
         raise InputError("sequences", n_documents, problem, remedy)
     if not any(part.mass[-1] for part in parts):
-        raise InputError(*NO_PAIRS)
+        raise InputError("sequences", "too short", *NO_PAIRS)
     return inner_products(parts)
 
 

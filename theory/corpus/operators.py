@@ -61,7 +61,7 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     check_repeatable(sequences)
     n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
     if not n_pairs:
-        raise InputError(*NO_PAIRS)
+        raise InputError("sequences", "too short", *NO_PAIRS)
 
     def summed(vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
         """Return a part's rows over all positions, summed by token and divided by n: shape (V, k)."""
