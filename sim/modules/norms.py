@@ -66,14 +66,14 @@ def _found(module: nn.Module, tensors: dict[str, nn.Parameter], shape: tuple[int
     channels = [_signs((16, *shape, *more)).to(dtype) for more in ((4,), (4, 4)) if len(shape) == 1]
     for x, *gate in ([rows], [rows, torch.ones_like(rows)], *([each] for each in channels)):
         try:
-            with seeded():
-                norm_found = _measured(norm, x, gate, len(shape) if x is rows else 0)
+            norm_found = _measured(norm, x, gate, len(shape) if x is rows else 0)
         except Exception:  # Anybody's module may raise anything on inputs that are not its own.
             continue
         if norm_found is not None:
             yield norm_found
 
 
+@seeded()
 def _measured(norm: nn.Module, x: Tensor, gate: list[Tensor], axes: int) -> Norm | None:
     names = [name for name, _ in norm.named_parameters()]
 

@@ -15,7 +15,7 @@ from torch import nn
 
 from sim.data.text import require
 from theory import InputError
-from theory.edge.checked import Between, Size, as_integer, checked
+from theory.edge.checked import Between, Size, checked
 from theory.edge.reading import as_path
 from validate.record.callbacks import for_lightning, for_transformers
 from validate.record.file import RecordingFile
@@ -116,11 +116,10 @@ class Recorder:
         self._check_known()
         self.at((self._step or 0) + 1)
 
-    def at(self, step: int) -> None:
+    @checked
+    def at(self, step: Annotated[int, Between(0)]) -> None:
         """Tell the recorder how many steps are done, for loops that count them, also several at once."""
-        if as_integer("step", step) < 0:
-            raise InputError("step", step, "out of range", "give the number of steps done")
-        before, self._step = self._step, int(step)
+        before, self._step = self._step, step
         if before is None and self._file.earlier:
             self._go_on(step)
         elif before is None and self._entry is not None and step <= 1:
