@@ -7,9 +7,6 @@ The paper's claim: with small initial weights the loss on PrOntoQA falls faster.
 computed from the text: the entropy of a token, and of a token whose predecessor is known.
 
 .. claims-of-figure:: 1
-
-``anchorflow figures 1`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data
-that lie beside the project.
 """
 
 from validate.figures.paper import draw_figure

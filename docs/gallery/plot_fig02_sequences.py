@@ -7,8 +7,6 @@ anchors alone: a reasoning mapping adds them up, a memory mapping looks up a lab
 is fixed. No runs are needed: the sequences are drawn from the paper's task (Section 2.1, 3.1).
 
 It belongs to no claim: all of them are about this task.
-
-``anchorflow figures 2`` draws it.
 """
 
 from validate.figures.paper import draw_figure

@@ -11,10 +11,6 @@ model that knows eq. 7 and nothing else has this memory loss. In B, the memory a
 embeddings can pass in expectation: the sum is the same for (z, a, b) and (z, b, a), whose labels differ.
 
 .. claims-of-figure:: 3 25
-
-``anchorflow figures 3`` draws it: A from the likeliest setting of the paper (:doc:`/claims` has their order)
-for which runs at γ = 0.3 and 0.8 are kept, B from ``printed-emb-mlp-matched``. The study of A, and the
-command that trains its runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

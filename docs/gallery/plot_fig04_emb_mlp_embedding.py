@@ -12,9 +12,6 @@ size too (:doc:`/theory/adaptive`); from P^s − P̄ (the drive once the margina
 from the late direction of the frozen flow with the run's own initial weights.
 
 .. claims-of-figure:: 4
-
-``anchorflow figures 4`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its
-runs anew.
 """
 
 from validate.figures.paper import draw_figure

@@ -10,9 +10,6 @@ The paper finds memory anchors aligned here too; the caption says what these run
 is the paper's and is not what the variance of the label distribution gives.
 
 .. claims-of-figure:: 5 9 27
-
-``anchorflow figures 5`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-for which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

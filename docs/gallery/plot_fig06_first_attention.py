@@ -12,9 +12,6 @@ as in the paper, and with the marginal label distribution P̄, which a model fit
 C say whether these runs agree. Seeds that learn the sums in two different ways are drawn apart.
 
 .. claims-of-figure:: 6
-
-``anchorflow figures 6`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-for which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

@@ -10,9 +10,6 @@ is judged on all tokens, whose mean cosines the caption gives; B shows the frequ
 corpora need not differ.
 
 .. claims-of-figure:: 7
-
-``anchorflow figures 7`` draws it; ``anchorflow study printed-gpt2 --run --keep`` trains its runs, from data
-that lie beside the project.
 """
 
 from validate.figures.paper import draw_figure

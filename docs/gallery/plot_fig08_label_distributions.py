@@ -6,12 +6,9 @@ Left: two memory mappings that differ in their label distributions alone, the fi
 keys, the second with labels uniform in a window around the key, whose width depends on the anchors. Right:
 four memory mappings with nested label ranges. The paper finds that early in training, when accuracy is low,
 the outputs stay inside each range: the label distribution of a token is learned before any single label. The
-mass inside its range stands above each panel.
+mass inside its range stands above each panel. The left panels show the longest runs of each network.
 
 .. claims-of-figure:: 8
-
-``anchorflow figures 8`` draws it; ``anchorflow study fig8-memory fig8-memory-long fig8-ranges --run --keep``
-trains its runs anew. The left panels show the longest runs of each network.
 """
 
 from validate.figures.paper import draw_figure

@@ -7,9 +7,6 @@ the label distributions leave little trace. At γ = 0.5 (B) they may leave more.
 order of the theory says nothing: the initial embedding is not small against what it learns.
 
 .. claims-of-figure:: 10
-
-``anchorflow figures 10`` draws it; ``anchorflow study printed-emb-mlp-matched --run --keep`` trains its
-runs anew.
 """
 
 from validate.figures.paper import draw_figure

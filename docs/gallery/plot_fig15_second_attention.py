@@ -11,9 +11,6 @@ Each seed is drawn thin, and those that learn the sums in one of two ways have r
 (:doc:`/results/two_ways`).
 
 .. claims-of-figure:: 15
-
-``anchorflow figures 15`` draws it from the setting likeliest to be the paper's (:doc:`/claims` has the order)
-for which runs at γ = 0.8 are kept. Its study, and the command that trains the runs again, are named below.
 """
 
 from validate.figures.paper import draw_figure

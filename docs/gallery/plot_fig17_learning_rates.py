@@ -8,10 +8,6 @@ lowest value before it; the paper reports severe spikes at its largest rate. The
 flow and knows no spikes.
 
 .. claims-of-figure:: 17
-
-``anchorflow figures 17`` draws it from the likeliest setting at a quarter of the size, over the peak of its
-schedule. Where these runs are not kept, it shows shorter ones at full size. Their study, and the command that
-trains them again, are named below.
 """
 
 from validate.figures.paper import draw_figure
