@@ -48,11 +48,6 @@ def figures_of(section: str) -> set[int]:
     return found
 
 
-def claims_of(figure: int) -> list[int]:
-    """Return the numbers of the claims whose section names a figure."""
-    return [number for number, claim in ledger().items() if figure in figures_of(claim["section"])]
-
-
 def sentence(claim: dict[str, Any]) -> list[nodes.Node]:
     """Return a claim's name, with a link to its topic's page, and its verdict."""
     page = f"/claims/{claim_pages.topic_of()[claim['number']]}"
@@ -85,7 +80,8 @@ class ClaimsOfFigure(SphinxDirective):
         """Return the list."""
         figure, *others = map(int, self.arguments)
         items = nodes.bullet_list()
-        for number in sorted({*claims_of(figure), *others}):
+        own = {number for number, claim in ledger().items() if figure in figures_of(claim["section"])}
+        for number in sorted(own | {*others}):
             items += nodes.list_item("", nodes.paragraph("", "", *sentence(ledger()[number])))
         words = "Claims about this figure, judged at all settings and not by these runs alone:"
         return [nodes.paragraph("", words), items]

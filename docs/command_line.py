@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -12,9 +13,10 @@ CORPORA = ("prontoqa.jsonl", "tinystories_lower.jsonl", "gpt2_tokenizer.json")
 
 
 class CommandLine(argparse.ArgumentParser):
-    """A parser whose help is a script's docstring as it stands."""
+    """A parser whose help is a script's docstring; a reader that goes away, as head does, ends the script."""
 
     def __init__(self, docstring: str | None) -> None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         as_it_stands = argparse.RawDescriptionHelpFormatter
         super().__init__(description=docstring, formatter_class=as_it_stands, allow_abbrev=False)
 

@@ -113,7 +113,8 @@ def for_napoleon(app: Sphinx, what: str, name: str, of: object, options: object,
 def write_derivations(app: Sphinx) -> None:
     """Derive every statement and write the page of derivations, which is not kept with the sources."""
     page = ROOT / "docs" / "theory" / "derivations.md"
-    if not page.exists() or page.stat().st_mtime < newest(ROOT / "theory" / "derive"):
+    changed = max(path.stat().st_mtime for path in (ROOT / "theory" / "derive").glob("*.py"))
+    if not page.exists() or page.stat().st_mtime < changed:
         page.write_text(derivations_page(), encoding="utf-8")
 
 
@@ -126,11 +127,6 @@ def write_claims_and_notebooks(app: Sphinx) -> None:
     """Judge the claims, execute the notebooks, and write their pages."""
     claim_pages.write()
     notebook_pages.write()
-
-
-def newest(folder: Path) -> float:
-    """Return when a source file of a folder was last changed."""
-    return max(path.stat().st_mtime for path in folder.glob("*.py"))
 
 
 def add_kept_runs(app: Sphinx, error: Exception | None) -> None:

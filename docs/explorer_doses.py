@@ -30,16 +30,12 @@ def one_dose(vocab_size: int, init_rate: float, seed: int) -> float:
     return escape_dose(initial, u, w, escape_threshold(initial))
 
 
-def table() -> dict[str, list[list[float]]]:
-    """Return the doses of every draw, by vocabulary size and then by γ."""
-    return {
+if __name__ == "__main__":
+    without_arguments(__doc__)
+    doses = {
         str(d): [[round(one_dose(d, rate, seed), 4) for seed in range(DRAWS)] for rate in RATES]
         for d in VOCAB_SIZES
     }
-
-
-if __name__ == "__main__":
-    without_arguments(__doc__)
-    data = {"d_m": D_M, "d_f": D_F, "rates": RATES, "doses": table()}
+    data = {"d_m": D_M, "d_f": D_F, "rates": RATES, "doses": doses}
     made = "// Made by docs/explorer_doses.py: the dose of each draw, by vocabulary size and γ.\n"
     FILE.write_text(f"{made}(globalThis.anchorflowExplorer ??= {{}}).doses = {json.dumps(data)};\n")

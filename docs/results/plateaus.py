@@ -1,23 +1,32 @@
-"""Where the loss pauses: the table of plateaus.md, from the kept runs of the study.
+"""Where the loss pauses: the table of plateaus.md, and with a file's name its figure.
 
-python docs/results/plateaus.py [FOLDER]     FOLDER: of kept observations; the package's own by default
+python docs/results/plateaus.py [plateaus.png]
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
+from itertools import product
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from theory import label_entropies
 from theory.edge.display import text_table
 from theory.integrate.trajectory import first_passage
-from validate.observe import KEPT, Observations, kept
+from validate.figures.style import PAGE_WIDTH, PALETTE, styled
+from validate.observe import Observations, kept
 
+MODELS, SIZES, RATES = {"emb-mlp": "Emb-MLP", "transformer": "Transformer"}, (5, 10, 20), (0.3, 0.8)
 BAND = 0.1
-HEADER = ("model", "K", "γ", "H(Y)", "H(Y | key)", "at H(Y | key)", "at the middle", "pauses")
+HEADER = ("model", "K", "γ", "level", "doublings at it", "in the middle above it", "pauses")
+
+
+def runs_of(model: str, K: int, rate: float) -> list[Observations]:
+    """Return the four seeds of a model, a number of anchors and a γ."""
+    own = [run for run in kept("plateaus", f"{model}-{K}") if run.config.init_rate == rate]
+    return sorted(own, key=lambda run: run.config.seed)
 
 
 def doublings(run: Observations, level: float) -> float:
@@ -30,23 +39,50 @@ def doublings(run: Observations, level: float) -> float:
     return math.log2(leave / enter) if math.isfinite(leave) and enter > 0 else math.nan
 
 
-def rows(folder: Path) -> list[list[str]]:
-    """Return a line for each model, K and γ, with one number a seed."""
+def rows() -> list[list[str]]:
+    """Return a line for each model, K, γ and level, with one number a seed.
+
+    A loss pauses at a level if it is near it at least twice as long as near the middle between it and the
+    level above, which is that of a uniform guess for H(Y).
+    """
     table = []
-    for model in ("emb-mlp", "transformer"):
-        for K in (5, 10, 20):
-            runs = kept("plateaus", f"{model}-{K}", folder=folder)
-            (levels,) = label_entropies(runs[0].task)
-            middle = (levels.nothing + levels.key) / 2
-            for rate in (0.3, 0.8):
-                own = sorted((r for r in runs if r.config.init_rate == rate), key=lambda r: r.config.seed)
-                pairs = [(doublings(run, levels.key), doublings(run, middle)) for run in own]
-                at, between = (", ".join(f"{x:.2f}" for x in side) for side in zip(*pairs, strict=True))
-                pauses = sum(first >= 2 * second for first, second in pairs)
-                shown = [f"{rate:g}", f"{levels.nothing:.2f}", f"{levels.key:.2f}", at, between]
-                table.append([model, str(K), *shown, f"{pauses}/{len(pairs)}"])
+    for model, K, rate in product(MODELS, SIZES, RATES):
+        runs = runs_of(model, K, rate)
+        (levels,) = label_entropies(runs[0].task)
+        guess = math.log(runs[0].task.vocab_size)
+        for name, level, above in (
+            ("H(Y)", levels.nothing, guess),
+            ("H(Y | key)", levels.key, levels.nothing),
+        ):
+            at, middle = ([doublings(run, to) for run in runs] for to in (level, (level + above) / 2))
+            seeds = [", ".join(f"{x:.2f}" for x in lengths) for lengths in (at, middle)]
+            pauses = sum(x >= 2 * y for x, y in zip(at, middle, strict=True))
+            row = [MODELS[model], str(K), f"{rate:g}", f"{name} = {level:.2f}"]
+            table.append([*row, *seeds, f"{pauses}/{len(runs)}"])
     return table
 
 
+@styled
+def draw() -> Figure:
+    """Return the loss of each run over steps, and both levels as dotted lines, in one colour for each K."""
+    figure = Figure(figsize=(PAGE_WIDTH, 4.2), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True, sharey=True)
+    for axes, (model, rate) in zip(panels.flat, product(MODELS, RATES), strict=True):
+        for K, colour in zip(SIZES, PALETTE, strict=False):
+            runs = runs_of(model, K, rate)
+            (levels,) = label_entropies(runs[0].task)
+            axes.hlines([levels.nothing, levels.key], 1, 20_000, colour, ":")
+            for label, run in zip([f"K = {K}", "", "", ""], runs, strict=True):
+                steps, losses = np.array([(line["step"], line["loss"]["mem"]) for line in run.metrics]).T
+                axes.plot(steps, losses, color=colour, linewidth=0.8, label=label)
+        axes.set(title=f"{MODELS[model]}, γ = {rate}", xscale="log", xlim=(40, 20_000), ylim=(0, 4))
+    panels[0, 0].legend()
+    figure.supxlabel("step", fontsize="medium")
+    figure.supylabel("loss", fontsize="medium")
+    return figure
+
+
 if __name__ == "__main__":
-    print(text_table(HEADER, rows(Path(sys.argv[1]) if len(sys.argv) > 1 else KEPT)))
+    print(text_table(HEADER, rows()))
+    if len(sys.argv) > 1:
+        draw().savefig(sys.argv[1], dpi=200)

@@ -1,6 +1,7 @@
 """The numbers of printed.md, and of emb_mlp.md at the paper's sum of learning rates, from the kept runs.
 
 python docs/results/printed.py seeds|width|apart|positions|emb-mlp
+python docs/results/printed.py apart printed.png      draws the figure too
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import sys
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from validate.figures.style import PAGE_WIDTH, PALETTE, styled
 from validate.judge.measures import learning
 from validate.judge.measures.geometry import When, mean_cosine, ordering
 from validate.judge.measures.prediction import lowest_row_correlation, near_error
 from validate.judge.stats import COSINE, SHARE, over_seeds
-from validate.observe import NoRunsError, Observations, kept
-from validate.studies.study import load_study
+from validate.observe import Observations, kept
+from validate.observe.bounds import ends
 
 
 def seeds() -> None:
@@ -70,22 +73,62 @@ def width() -> None:
         print(*(learning.lead(run) for run in large))
 
 
+CELLS = {
+    "smaller task": ("printed-width", "d200-1e-4"),
+    "keys": ("width-200-apart", "keys"),
+    "sequences": ("width-200-apart", "sequences"),
+    "length": ("width-200-apart", "length"),
+    "keys, length": ("width-200-pairs", "keys-length"),
+    "keys, sequences": ("width-200-pairs", "keys-sequences"),
+    "length, sequences": ("width-200-pairs", "length-sequences"),
+    "all: printed, 1e-5": ("printed", None),
+    "printed, 1e-4": ("printed-rates", "constant-1e-4"),
+}
+"""What of the printed setting the smaller task has, or at which rate the printed one is trained."""
+
+
+def runs_of(study: str, variant: str | None) -> list[Observations]:
+    """Return the kept runs of a cell; the seeds of the printed setting are two studies."""
+    return [*kept(study, variant), *(kept("printed-seeds") if study == "printed" else ())]
+
+
 def apart() -> None:
     """Print what changed settings do to runs of width 200, and other learning rates to printed ones."""
-    cells = [("printed-width", "d200-1e-4")]
-    for study in ("width-200-apart", "width-200-pairs", "printed-rates"):
-        cells += [(study, variant) for variant in load_study(study).variants]
-    for study, variant in cells:
-        try:
-            runs = kept(study, variant)
-        except NoRunsError:
-            print(variant, "not run yet")
-            continue
-        for run in runs:
+    for name, cell in CELLS.items():
+        for run in runs_of(*cell):
             half = [line["accuracy"]["rsn_test"] for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
             ended, change = run.metrics[-1]["accuracy"], learning.held_out_loss_change(run, since="guess")
-            name = (variant, run.config.init_rate, run.config.seed)
-            print(*name, learning.lead(run), half[:1], change, learning.loss_gap_aligned(run), ended)
+            told = (name, run.config.init_rate, run.config.seed, learning.lead(run), half[:1], change)
+            print(*told, learning.loss_gap_aligned(run), ended)
+    if len(sys.argv) > 2:
+        draw().savefig(sys.argv[2], dpi=200)
+
+
+@styled
+def draw() -> Figure:
+    """Return how much later half of the table is right than half of the sums, a mark for each run.
+
+    Filled where fewer than a fifth of the held-out sums are right by then; a triangle is a bound.
+    """
+    figure = Figure(figsize=(PAGE_WIDTH, 3.4), layout="constrained")
+    for axes, rate in zip(figure.subplots(1, 2, sharex=True, sharey=True), (0.3, 0.8), strict=True):
+        for place, cell in enumerate(CELLS.values()):
+            runs = [run for run in runs_of(*cell) if run.config.init_rate == rate]
+            for run, shift in zip(runs, np.linspace(-0.25, 0.25, len(runs)), strict=True):
+                low, high = ends(learning.lead(run))
+                then = [line for line in run.metrics if line["accuracy"]["mem"] >= 0.5] or run.metrics[-1:]
+                marker = ">" if np.isinf(high) else "<" if np.isinf(low) else "o"
+                at = np.mean([end for end in (low, high) if np.isfinite(end)])
+                fill = "full" if then[0]["accuracy"]["rsn_test"] < 0.2 else "none"
+                axes.plot(at, place + shift, marker, color=PALETTE[0], fillstyle=fill, markersize=4)
+        axes.axvline(1, color="0.5", linewidth=0.8)
+        axes.set(
+            title=f"γ = {rate}",
+            xlabel="doublings, half of sums to half of table",
+            ylim=(len(CELLS) - 0.5, -0.5),
+        )
+        axes.set_yticks(range(len(CELLS)), CELLS)
+    return figure
 
 
 def positions() -> None:

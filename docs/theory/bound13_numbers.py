@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from printing import end_with_reader, without_arguments
+from printing import without_arguments
 from scipy.special import ndtri
 
 import theory as th
@@ -78,7 +78,6 @@ def against_the_printed_bound() -> None:
 
 
 if __name__ == "__main__":
-    end_with_reader()
     without_arguments(__doc__)
     kolmogorov()
     against_what_is_seen()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from printing import print_sections
+from printing import names_among
 
 from sim.config.run import make_member_config
 from theory import cosine_matrix, off_diagonal
@@ -75,4 +75,6 @@ def write(name: str, found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    print_sections({"narrow": narrow, "course": course}, __doc__)
+    sections = {"narrow": narrow, "course": course}
+    for chosen in names_among(__doc__, "section", list(sections)):
+        sections[chosen]()

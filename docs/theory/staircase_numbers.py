@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-from printing import end_with_reader, names_among
+from printing import names_among
 
 from sim.config.task_files import as_task
 from theory import (
@@ -67,6 +67,5 @@ def report(name: str) -> None:
 
 
 if __name__ == "__main__":
-    end_with_reader()
     for chosen in names_among(__doc__, "task", list(TASKS)):
         report(chosen)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from printing import print_sections
+from printing import names_among
 from scipy.special import softmax
 
 import theory as th
@@ -95,4 +95,5 @@ def cliff() -> None:
 SECTIONS = {"lemma1": lemma1, "value": value, "cliff": cliff}
 
 if __name__ == "__main__":
-    print_sections(SECTIONS, __doc__)
+    for chosen in names_among(__doc__, "section", list(SECTIONS)):
+        SECTIONS[chosen]()
