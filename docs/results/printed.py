@@ -61,12 +61,10 @@ def width() -> None:
         large, small = ([run for run in runs if run.config.init_rate == rate] for rate in (0.3, 0.8))
         accuracy = [[learning.matched_test_accuracy(run) for run in runs] for runs in (large, small)]
         ended = [run for run in large if run.metrics[-1]["accuracy"]["rsn_train"] >= 0.9]
-        endpoints: list[list[Any]] = [
-            [b - a for a, b in zip(*accuracy, strict=True)],
-            [learning.loss_gap_aligned(run) for run in ended],
-            [learning.held_out_loss_change(run, since="guess") for run in ended],
-        ]
-        print(cell, *map(over_seeds, endpoints))
+        bias = [b - a for a, b in zip(*accuracy, strict=True)]
+        gaps: list[Any] = [learning.loss_gap_aligned(run) for run in ended]
+        changes: list[Any] = [learning.held_out_loss_change(run, since="guess") for run in ended]
+        print(cell, over_seeds(bias), over_seeds(gaps), over_seeds(changes))
         for runs in (large, small):
             for part in ("mem", "rsn_test"):
                 print(part, over_seeds([run.metrics[-1]["accuracy"][part] for run in runs], SHARE))
