@@ -97,7 +97,7 @@ def apart() -> None:
             half = [line["accuracy"]["rsn_test"] for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
             ended, change = run.metrics[-1]["accuracy"], learning.held_out_loss_change(run, since="guess")
             told = (name, run.config.init_rate, run.config.seed, learning.lead(run), half[:1], change)
-            print(*told, learning.loss_gap_aligned(run), ended)
+            print(*told, learning.loss_gap_aligned(run), learning.loss_lead(run, "mem", "rsn_train"), ended)
     if len(sys.argv) > 2:
         draw().savefig(sys.argv[2], dpi=200)
 
