@@ -1,33 +1,20 @@
-r"""The geometry that a corpus predicts for the embedding of its tokens, each number with its standard error.
+"""The geometry that a corpus predicts for the embedding of its tokens, each number with its standard error.
 
-At vanishing initial scale and p ≈ u, the drive of token s's embedding is a row D_s times a matrix that all
-tokens share; if that matrix is random and isotropic, cosines and relative lengths of the embeddings'
-displacements are those of the rows:
-
-- ``bigram``: C_s = r_s (P^s − u): one layer without attention, or whose attention adds nothing yet; untied
-  read-out (eq. 5).
-- ``marginal``: r_s (P^s − P̄), P̄ the distribution of all next tokens: once the common part of the labels is
-  fitted.
-- ``tied``: row s of C + Cᵀ. With W_U = W_Eᵀ, dW_E/dt = (C + Cᵀ) W_E at leading order, which is linear.
-- ``readout``: column s of C: the drive of the token's read-out vector, and the part that the read-out adds to
-  a tied embedding. A rare token's column is nearly −r/V, which is the same for all.
-- ``context``: row s of E cᵀ(y − u), c the average of the tokens so far: the part of the drive that comes
-  through averaged attention (Φ̄ᵀ, Lemma 1), in place of the token's own residual.
-
-All are sums over documents, and the inner products of rows leave out each document's products with itself
-(``theory.corpus.moments``). Standard errors come from the jackknife over 20 sets of documents, taken as
-independent.
+Cosines and relative lengths of the embeddings' displacements are those of rows of the corpus (``rows``).
+They are sums over documents, and their inner products leave out each document's products with itself
+(``moments``). Standard errors come from the jackknife over 20 sets of documents, taken as independent.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
+from theory.corpus.rows import CorpusPredictor, context_entries, pair_entries, row_geometry
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
 from theory.edge.arrays import ArrayLike, BoolArray, FloatArray, Integer
 from theory.edge.checked import Size, check_tokens, checked
@@ -37,8 +24,6 @@ from theory.edge.settled import falling
 from theory.labels.sampled import N_BLOCKS, SampledValue, jackknife
 from theory.shapes.cosines import off_diagonal
 
-CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
-PREDICTORS: tuple[CorpusPredictor, ...] = get_args(CorpusPredictor)
 FEWEST_DOCUMENTS = 2 * N_BLOCKS
 """The fewest documents that a standard error needs."""
 
@@ -141,11 +126,11 @@ def corpus_geometry(
     tokens : array_like of int, shape (n,)
         The tokens to predict, none twice.
     predictor : {"bigram", "marginal", "tied", "readout", "context"}, optional
-        Which rows are compared; see the module.
+        Which rows are compared; see ``theory.corpus.rows``.
     """
     wanted = check_tokens("tokens", tokens, vocab_size)
     whole, *without = (
-        _geometry(predictor, products, wanted)
+        row_geometry(predictor, products, wanted)
         for products in _products(sequences, vocab_size, wanted, predictor, N_BLOCKS, "tokens")
     )
     cosine, growth, apart = (jackknife(value, parts) for value, *parts in zip(whole, *without, strict=True))
@@ -203,7 +188,7 @@ def nearest_tokens(
         raise InputError("candidates", np.size(candidates), "none but the token itself", "give more")
     tokens = np.concatenate([[wanted], others])
     (products,) = _products(sequences, vocab_size, tokens, predictor, 1, "candidates")
-    cosines = np.clip(_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
+    cosines = np.clip(row_geometry(predictor, products, tokens)[0][0, 1:], -1.0, 1.0)
     order = falling(cosines)[: min(3 * n, int(np.isfinite(cosines).sum()))]
     if not order.size:
         problem = "too rare to compare with any candidate"
@@ -232,8 +217,8 @@ def _products(
         nonlocal n_documents
         n_documents += len(block.lengths)
         if predictor == "context":
-            return _context_entries(block, row_of, n, vocab_size)
-        return _pair_entries(block, row_of, n, vocab_size, predictor)
+            return context_entries(block, row_of, n, vocab_size)
+        return pair_entries(block, row_of, n, vocab_size, predictor)
 
     parts = document_moments(sequences, vocab_size, n, entries, n_parts)
     if n_documents < FEWEST_DOCUMENTS:
@@ -250,66 +235,3 @@ def _mean_of_pairs(cosines: FloatArray) -> FloatArray:
     pairs = off_diagonal(cosines)
     defined = pairs[np.isfinite(pairs)]
     return np.asarray(defined.mean() if defined.size else np.nan)
-
-
-def _pair_entries(
-    block: Block, row_of: Tokens, n: int, vocab_size: int, predictor: CorpusPredictor
-) -> Entries:
-    """Return each pair as an entry of the rows of its tokens, and of the reference row, which is last.
-
-    A token's row counts the labels after it, under ``readout`` the inputs before it, under ``tied`` both.
-    """
-    inputs, labels = block.inputs, block.labels
-    first = block.sequence_of_pair * vocab_size
-    sides = {"tied": [(inputs, labels), (labels, inputs)], "readout": [(labels, inputs)]}
-    places, rows = [], []
-    for tokens, entries in sides.get(predictor, [(inputs, labels)]):
-        known = row_of[tokens] >= 0
-        places.append((first + entries)[known])
-        rows.append(row_of[tokens][known])
-    places.append(first + (inputs if predictor in sides else labels))
-    rows.append(np.full(len(inputs), n - 1))
-    return np.concatenate(places), np.concatenate(rows), np.ones(sum(map(len, rows)))
-
-
-def _context_entries(block: Block, row_of: Tokens, n: int, vocab_size: int) -> Entries:
-    """Return the share of each token in each averaged context, at the entry of the label after it."""
-    first = block.sequence_of_pair * vocab_size
-    places, labels = np.unique(first + block.labels, return_inverse=True)
-    sums = np.zeros((len(places), n))
-    sums[:, -1] = np.bincount(labels, minlength=len(places))
-    rows = row_of[block.inputs]
-    for row in np.unique(rows[rows >= 0]):
-        context = block.running_sum((rows == row).astype(np.float64)[:, None])[:, 0] / block.positions
-        sums[:, row] = np.bincount(labels, context, len(places))
-    place, row = np.nonzero(sums)
-    return places[place], row, sums[place, row]
-
-
-def _geometry(
-    predictor: CorpusPredictor, sums: InnerProducts, tokens: Tokens
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Return cosines (not clipped), lengths and squared distances of the rows.
-
-    A row is :math:`m_s (p_s - \alpha_s u - \beta_s \bar p)/n`.
-    As p_s, u and the reference p̄ all sum to 1, every inner product with u is 1/V.
-    """
-    inner, mass, n_pairs, V = sums.inner, sums.mass[:-1], sums.mass[-1], len(sums.last)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        alpha, beta = np.ones(len(mass)), np.zeros(len(mass))
-        if predictor == "marginal":
-            alpha, beta = beta, alpha
-        elif predictor in ("readout", "tied"):
-            # Of its mass, a tied row has sums.last[s] from the row of C and the rest from the column.
-            alpha = sums.last[tokens] / mass if predictor == "tied" else beta
-            beta = n_pairs / (V * mass)
-        crossed = np.outer(inner[:-1, -1], beta)
-        products = inner[:-1, :-1] - crossed - crossed.T + np.outer(beta, beta) * inner[-1, -1]
-        uniform = np.outer(alpha, 1 - beta)
-        products -= (uniform + uniform.T - np.outer(alpha, alpha)) / V
-        products *= np.outer(mass, mass) / n_pairs**2
-        squares = np.diagonal(products)
-        lengths = np.sqrt(squares)
-        scale = np.outer(lengths, lengths)
-        cosines = products / np.where(scale > 0, scale, np.nan)
-    return cosines, lengths, squares[:, None] + squares - 2 * products

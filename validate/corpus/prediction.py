@@ -22,7 +22,8 @@ from theory import (
     off_diagonal,
     top_singular,
 )
-from theory.corpus.geometry import FEWEST_DOCUMENTS, CorpusPredictor
+from theory.corpus.geometry import FEWEST_DOCUMENTS
+from theory.corpus.rows import CorpusPredictor
 from theory.edge.arrays import FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.display import Shown

@@ -11,7 +11,7 @@ import pytest
 
 import theory
 from theory import corpus_geometry, cosine_matrix, off_diagonal
-from theory.corpus.geometry import PREDICTORS, CorpusPredictor
+from theory.corpus.rows import PREDICTORS, CorpusPredictor
 from theory.edge.arrays import FloatArray
 
 V = 12
