@@ -14,7 +14,8 @@ from sim.runs.files import finite, json_text
 from sim.runs.outputs import OutputFolder
 from theory import InputError, LabelEntropies, Task, TooManyEntriesError, label_entropies
 from theory.edge.arrays import FloatArray
-from theory.edge.checked import Between, checked
+from theory.edge.checked import checked
+from theory.edge.checks import Between
 from theory.edge.display import Shown, ranges
 from theory.edge.reading import PathLike, as_path
 from theory.labels.sampled import Draws

@@ -18,7 +18,8 @@ from sim.data.corpus import Corpus, IntArray, build_corpus, digest_of
 from sim.data.text import read_documents
 from sim.seeds import numpy_stream
 from theory import InputError
-from theory.edge.checked import Between, Size, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Between
 from theory.edge.reading import PathLike
 
 END = "<end>"

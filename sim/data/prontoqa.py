@@ -17,7 +17,8 @@ import numpy as np
 
 from sim.seeds import numpy_stream
 from theory import InputError
-from theory.edge.checked import Between, Size, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Between
 
 CONCEPTS = tuple(
     f"{stem}pus"

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from theory import InputError
 from theory.edge.arrays import ArrayLike, Integer
-from theory.edge.checked import Positive, Size, check_tokens, checked
+from theory.edge.checked import Positive, Size, checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import check_memory
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from sim.config.model import KINDS, FanIn, ModelConfig, ModelSection
 from sim.models.layers import Parameters
 from theory import InputError
-from theory.edge.checked import check_tokens
+from theory.edge.checks import check_tokens
 
 SectionT = TypeVar("SectionT", bound=ModelSection)
 ByHand = Callable[[Parameters, Tensor, Tensor, Any], tuple[Tensor, Parameters]]

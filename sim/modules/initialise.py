@@ -14,7 +14,8 @@ from sim.modules.library import pattern_of, started_away_from_zero, unpadded
 from sim.modules.roles import Kind, Role, check_numbers, matching, roles_of
 from sim.seeds import torch_stream
 from theory import InputError
-from theory.edge.checked import Between, Rate, checked
+from theory.edge.checked import Rate, checked
+from theory.edge.checks import Between
 from theory.edge.display import Shown
 
 Convention = Literal["paper", "vocab", "sibling"]

@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from sim.modules.library import blank_copy, seeded
 from sim.modules.norms import Norm, norm_of
 from theory import InputError
-from theory.edge.checked import as_integer
+from theory.edge.checks import as_integer
 
 Kind = Literal["embedding", "matrix", "bias", "gain", "norm bias", "unknown"]
 _PREFERRED: tuple[Kind, ...] = get_args(Kind)

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 from sim.config.run import Kernels
 from theory import InputError
-from theory.edge.checked import Between, Size, checked, checked_fields
+from theory.edge.checked import Size, checked, checked_fields
+from theory.edge.checks import Between
 
 
 @checked_fields

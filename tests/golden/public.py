@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 import theory
 from tests.fuzz.calls import valid_calls
-from theory.edge.checked import Between
+from theory.edge.checks import Between
 from theory.edge.display import Shown
 
 LEFT_OUT = ("derivations", "find_derivation")

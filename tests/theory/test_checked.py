@@ -16,7 +16,8 @@ from jaxtyping import jaxtyped
 
 from theory import InputError, Task, corpus_counts, cosine_matrix, label_distribution_embedding
 from theory.edge.arrays import ArrayLike, Float64, Integer, Real
-from theory.edge.checked import Between, Decay, Entries, Positive, Rate, Share, Size, checked
+from theory.edge.checked import Decay, Positive, Rate, Share, Size, checked
+from theory.edge.checks import Between, Entries
 from theory.edge.reading import DEEPEST, as_path, is_file, is_folder, load_json, load_toml
 
 AXES = st.lists(st.sampled_from(["n", "m", "2", "_"]), max_size=3)

@@ -34,7 +34,8 @@ from theory.corpus.counts import corpus_counts
 from theory.corpus.operators import LARGEST_MATRIX, as_matrix, bigram_operator, context_operator
 from theory.corpus.sequences import as_lists
 from theory.edge.arrays import Float64, FloatArray
-from theory.edge.checked import Between, Positive, Size, checked
+from theory.edge.checked import Positive, Size, checked
+from theory.edge.checks import Between
 from theory.edge.errors import check_memory
 
 

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from theory.corpus.sequences import NO_PAIRS, read_blocks
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import InputError, check_memory
 
 CountPredictor = Literal["bigram", "marginal", "tied", "readout"]

@@ -17,7 +17,8 @@ from theory.corpus.moments import Entries, InnerProducts, document_moments, inne
 from theory.corpus.rows import CorpusPredictor, context_entries, pair_entries, row_geometry
 from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
 from theory.edge.arrays import ArrayLike, BoolArray, FloatArray, Integer
-from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_tokens
 from theory.edge.display import Shown, spread
 from theory.edge.errors import InputError, check_memory
 from theory.edge.settled import falling

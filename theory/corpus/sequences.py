@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import AnyIntArray, FloatArray, Integer
-from theory.edge.checked import Size, check_tokens, checked, refuse_masks
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_tokens, refuse_masks
 from theory.edge.errors import InputError
 
 Tokens = AnyIntArray

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from theory.edge.checked import scalar
+from theory.edge.checks import scalar
 
 if TYPE_CHECKING:
     import sympy as sp

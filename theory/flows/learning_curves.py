@@ -17,7 +17,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 
 from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
-from theory.edge.checked import Between
+from theory.edge.checks import Between
 from theory.edge.display import Shown
 from theory.edge.errors import InputError
 from theory.flows.batch_training import BatchTraining

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
-from theory.edge.checked import Between, Positive, Rate, Size, checked
+from theory.edge.checked import Positive, Rate, Size, checked
+from theory.edge.checks import Between
 from theory.edge.errors import InputError
 from theory.flows.batches import (
     TIMES_LIMIT,

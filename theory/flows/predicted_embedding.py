@@ -16,7 +16,8 @@ from typing import Annotated
 import numpy as np
 
 from theory.edge.arrays import Float64, FloatArray
-from theory.edge.checked import Between, Positive, Rate, Size, check_tokens, checked
+from theory.edge.checked import Positive, Rate, Size, checked
+from theory.edge.checks import Between, check_tokens
 from theory.edge.errors import InputError
 from theory.flows.batches import (
     EMBEDDING_LIMIT,

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.integrate import DOP853, RK45, OdeSolver
 
 from theory.edge.arrays import FloatArray
-from theory.edge.checked import Between, Size, checked_fields
+from theory.edge.checked import Size, checked_fields
+from theory.edge.checks import Between
 from theory.edge.errors import IntegrationError
 from theory.integrate.chebyshev import RKC
 from theory.integrate.trajectory import Matrices, Recorder, SolverStatistics, Trajectory

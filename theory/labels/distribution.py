@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer
-from theory.edge.checked import check_tokens, checked
+from theory.edge.checked import checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import check_memory
 from theory.task.domain import Combination, Selection
 from theory.task.rule import Deterministic

@@ -14,7 +14,8 @@ from typing import Annotated
 import numpy as np
 
 from theory.edge.arrays import FloatArray, IntArray
-from theory.edge.checked import Between, checked
+from theory.edge.checked import checked
+from theory.edge.checks import Between
 from theory.edge.display import Shown
 from theory.task.domain import Selection
 from theory.task.rule import Deterministic

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
-from theory.edge.checked import Size, check_sequences, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_sequences, check_tokens
 from theory.edge.errors import check_memory
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.task import Mapping, Task

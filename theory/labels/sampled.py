@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import Float64, FloatArray, Int64, IntArray
-from theory.edge.checked import Between, check_tokens, checked
+from theory.edge.checked import checked
+from theory.edge.checks import Between, check_tokens
 from theory.edge.errors import InputError, TooManyEntriesError, check_memory
 from theory.labels.distribution import Role, exact_ratio, label_distribution
 from theory.task.domain import Domain, Selection

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.edge.checked import Entries, Size, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Entries
 from theory.edge.errors import InputError
 from theory.edge.settled import settled_turn
 

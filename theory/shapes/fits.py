@@ -10,7 +10,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import stdtrit
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.edge.checked import Positive, Share, Size, check_tokens, checked
+from theory.edge.checked import Positive, Share, Size, checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import InputError
 from theory.shapes.cosines import unit_rows
 from theory.task.rules.additive import Sum

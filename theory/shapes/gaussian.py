@@ -16,7 +16,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.edge.checked import Rate, Share, check_tokens, checked
+from theory.edge.checked import Rate, Share, checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution, token_ratio
 from theory.task.rules.additive import Additive

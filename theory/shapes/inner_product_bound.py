@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import erfc, gamma, ndtr, ndtri
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.edge.checked import Between, Rate, Share, checked
+from theory.edge.checked import Rate, Share, checked
+from theory.edge.checks import Between
 from theory.edge.errors import InputError
 from theory.labels.distribution import label_distribution
 from theory.shapes.gaussian import MAX_LOST_MASS, GaussianShape, Summand, density, gaussian_shape, summands_of

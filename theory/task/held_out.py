@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from theory.edge.arrays import BoolArray, IntArray
-from theory.edge.checked import Between, Share, as_integer, checked
+from theory.edge.checked import Share, checked
+from theory.edge.checks import Between, as_integer
 from theory.edge.errors import InputError, renamed, unknown_key
 from theory.task.arithmetic import ANCHOR, names_in, parse, value_of
 from theory.task.domain import Combination, Domain

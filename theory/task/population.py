@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from theory.edge.arrays import Bool, BoolArray, Int64, IntArray
-from theory.edge.checked import check_tokens, checked
+from theory.edge.checked import checked
+from theory.edge.checks import check_tokens
 from theory.edge.display import Shown
 from theory.edge.errors import InputError
 from theory.task.domain import magnitude

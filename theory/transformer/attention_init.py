@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 
 from scipy.special import erf, erfcinv
 
-from theory.edge.checked import Between, Rate, Size, checked
+from theory.edge.checked import Rate, Size, checked
+from theory.edge.checks import Between
 from theory.edge.errors import InputError
 
 Source = Literal["embedding", "position", "layer_norm"]

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer
-from theory.edge.checked import Between, Share, check_sequences, checked
+from theory.edge.checked import Share, checked
+from theory.edge.checks import Between, check_sequences
 from theory.edge.errors import InputError, check_memory
 from theory.task.task import Task
 from theory.transformer.cliff import cliff_step

@@ -18,7 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Real
-from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_tokens
 from theory.labels.distribution import marginal_distribution
 from theory.labels.matrices import check_square
 from theory.task.domain import Selection

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from scipy.special import softmax
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, IntArray, Integer, Real
-from theory.edge.checked import Rate, Size, check_sequences, checked, checked_fields
+from theory.edge.checked import Rate, Size, checked, checked_fields
+from theory.edge.checks import check_sequences
 from theory.edge.errors import InputError, check_memory
 from theory.flows.network import TANH, ActivationLike, as_activation
 

@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Integer, Real
-from theory.edge.checked import Size, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import check_tokens
 from theory.edge.errors import InputError
 from theory.edge.settled import ROUNDING, settled_turn
 from theory.labels.distribution import marginal_distribution

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from sim.data.corpus import Corpus
 from theory import CorpusCounts, InputError, corpus_counts, corpus_gram, pair_counts, shuffled_tokens
 from theory.corpus.counts import CountPredictor
-from theory.edge.checked import Between, Size, check_tokens, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Between, check_tokens
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import as_matrix_of_rows, read_embedding
 from validate.terminal.output import Table

@@ -15,7 +15,8 @@ import numpy as np
 from theory import InputError, corpus_gram
 from theory.corpus.counts import CountPredictor
 from theory.edge.arrays import FloatArray
-from theory.edge.checked import Between, Size, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Between
 from validate.corpus.association import MEASURES, NOTES, Association, Associations, associate_rows, named_json
 from validate.corpus.checkpoint import Checkpoint
 from validate.corpus.embedding import counts_and_controls, token_sets

@@ -14,7 +14,8 @@ from scipy.special import stdtrit
 
 from sim.runs.files import finite
 from theory.edge.arrays import ArrayLike, FloatArray, Real
-from theory.edge.checked import Entries, checked
+from theory.edge.checked import checked
+from theory.edge.checks import Entries
 from validate.observe.observations import UNDEFINED as UNDEFINED
 
 ANY, SHARE, COSINE, SIZE = (-math.inf, math.inf), (0.0, 1.0), (-1.0, 1.0), (0.0, math.inf)

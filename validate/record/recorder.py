@@ -15,7 +15,8 @@ from torch import nn
 
 from sim.data.text import require
 from theory import InputError
-from theory.edge.checked import Between, Size, checked
+from theory.edge.checked import Size, checked
+from theory.edge.checks import Between
 from theory.edge.reading import as_path
 from validate.record.callbacks import for_lightning, for_transformers
 from validate.record.file import RecordingFile

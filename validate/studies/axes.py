@@ -13,7 +13,7 @@ from sim.config.run import DataConfig
 from sim.config.task_files import task_table
 from sim.config.training import OPTIMIZERS
 from theory import InputError
-from theory.edge.checked import as_integer
+from theory.edge.checks import as_integer
 from theory.edge.errors import unknown_name
 from theory.task.toml import TASK_KEYS, task_arguments, tokens_of
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theory.edge.arrays import FloatArray, IntArray
-from theory.edge.checked import as_integer
+from theory.edge.checks import as_integer
 from theory.edge.errors import InputError
 from theory.task.domain import Domain, Measure, Selection, uniform
 from theory.task.rule import Deterministic

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from theory.edge.arrays import IntArray
-from theory.edge.checked import checked, scalar
+from theory.edge.checked import checked
+from theory.edge.checks import scalar
 from theory.edge.errors import InputError, TooManyEntriesError
 from theory.task.domain import Domain
 from theory.task.rule import Deterministic, Rule

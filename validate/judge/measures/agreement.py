@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from theory import InputError
 from theory.edge.arrays import FloatArray
-from theory.edge.checked import Entries, checked
+from theory.edge.checked import checked
+from theory.edge.checks import Entries
 from validate.judge.stats import COSINE, SIZE, Estimate, over_seeds
 
 MEASURES = {"pearson": COSINE, "spearman": COSINE, "rmse": SIZE, "largest_error": SIZE}
