@@ -1,7 +1,7 @@
-"""The numbers of printed.md, and of emb_mlp.md at the paper's sum of learning rates, from the kept runs.
+"""The numbers of printed.md, fig3a.md, and emb_mlp.md at the paper's sum of learning rates, from kept runs.
 
 python docs/results/printed.py seeds|width|apart|positions|emb-mlp
-python docs/results/printed.py apart printed.png      draws the figure too
+python docs/results/printed.py apart fig3a.png      draws the figure too
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def test_the_code_of_every_other_page_runs(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "page", "n"), [("positions", "printed", 2), ("emb_mlp", "emb_mlp", 24)])
+@pytest.mark.parametrize(("part", "page", "n"), [("positions", "fig3a", 2), ("emb_mlp", "emb_mlp", 24)])
 def test_intervals_that_a_script_prints_are_on_its_page(part, page, n, capsys):
     getattr(load_script("results.printed"), part)()
     printed = re.findall(r"\S+ \[[^]]*\]", capsys.readouterr().out)
