@@ -64,19 +64,20 @@ def rows() -> list[list[str]]:
 
 @styled
 def draw() -> Figure:
-    """Return the loss of each run over steps, and both levels as dotted lines, in one colour for each K."""
+    """Return the loss of each run over steps, and the levels as dotted lines, in one colour for each K."""
     figure = Figure(figsize=(PAGE_WIDTH, 4.2), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
     for axes, (model, rate) in zip(panels.flat, product(MODELS, RATES), strict=True):
         for K, colour in zip(SIZES, PALETTE, strict=False):
             runs = runs_of(model, K, rate)
             (levels,) = label_entropies(runs[0].task)
-            axes.hlines([levels.nothing, levels.key], 1, 20_000, colour, ":")
+            guess = math.log(runs[0].task.vocab_size)
+            axes.hlines([guess, levels.nothing, levels.key], 1, 20_000, ["0.5", colour, colour], ":")
             for label, run in zip([f"K = {K}", "", "", ""], runs, strict=True):
                 steps, losses = np.array([(line["step"], line["loss"]["mem"]) for line in run.metrics]).T
                 axes.plot(steps, losses, color=colour, linewidth=0.8, label=label)
-        axes.set(title=f"{MODELS[model]}, γ = {rate}", xscale="log", xlim=(40, 20_000), ylim=(0, 4))
-    panels[0, 0].legend()
+        axes.set(title=f"{MODELS[model]}, γ = {rate}", xscale="log", xlim=(40, 20_000), ylim=(0, 4.4))
+    panels[0, 0].legend(loc="lower left")
     figure.supxlabel("step", fontsize="medium")
     figure.supylabel("loss", fontsize="medium")
     return figure

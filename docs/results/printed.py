@@ -1,7 +1,6 @@
 """The numbers of printed.md, fig3a.md, and emb_mlp.md at the paper's sum of learning rates, from kept runs.
 
-python docs/results/printed.py seeds|width|apart|positions|emb-mlp
-python docs/results/printed.py apart fig3a.png      draws the figure too
+python docs/results/printed.py seeds|width|apart [fig3a.png]|positions|emb-mlp
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def apart() -> None:
 def draw() -> Figure:
     """Return how much later half of the table is right than half of the sums, a mark for each run.
 
-    Filled where fewer than a fifth of the held-out sums are right by then; a triangle is a bound.
+    Filled where fewer than a fifth of held-out sums are right by then. Circles end their brackets.
     """
     figure = Figure(figsize=(PAGE_WIDTH, 3.4), layout="constrained")
     for axes, rate in zip(figure.subplots(1, 2, sharex=True, sharey=True), (0.3, 0.8), strict=True):
@@ -116,7 +115,7 @@ def draw() -> Figure:
                 low, high = ends(learning.lead(run))
                 then = [line for line in run.metrics if line["accuracy"]["mem"] >= 0.5] or run.metrics[-1:]
                 marker = ">" if np.isinf(high) else "<" if np.isinf(low) else "o"
-                at = np.mean([end for end in (low, high) if np.isfinite(end)])
+                at = low if np.isinf(high) else high
                 fill = "full" if then[0]["accuracy"]["rsn_test"] < 0.2 else "none"
                 axes.plot(at, place + shift, marker, color=PALETTE[0], fillstyle=fill, markersize=4)
         axes.axvline(1, color="0.5", linewidth=0.8)
