@@ -85,7 +85,7 @@ def _hint(words: list[str], stop: BaseException) -> str:
         how = ", --resume in place of --overwrite" if "--overwrite" in words else " and --resume"
         return f"; runs that had begun have a checkpoint: continue them with the same command{how}"
     again = "; finished runs are kept, unfinished ones have a checkpoint: the same command continues"
-    is_sweep = words[:1] == ["sweep"] and words[1:2] != ["show"]
+    is_sweep = words[:1] == ["sweep"] and words[1:2] != ["show"] and "--dry-run" not in words
     return again if is_sweep or "--run" in words else ""
 
 

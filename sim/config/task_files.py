@@ -163,7 +163,7 @@ def task_table(value: str | Mapping[str, Any]) -> Mapping[str, Any]:
         near = nearest(value, PRESETS)
         hint = f"did you mean {near!r}? choose" if near else "choose"
         remedy = f"{hint} one of {known}, or give the path of a task file"
-        raise InputError("task", value, "neither a preset nor a TOML file", remedy)
+        raise InputError("task", value, "neither a task's name nor a TOML file", remedy)
     described = read_description(file)
     if "task" not in described:
         raise InputError("task", value, "a configuration without a task", "add task = ... or a [task] table")

@@ -60,7 +60,7 @@ def test_every_cell_of_a_condition_is_under_its_name(small, large):
             "measure": o.measure,
             "mean [95 %]": o.estimate.brief,
             "threshold": o.asked,
-            "adjusted p": "< 0.001" if o.adjusted_p < 0.001 else f"{o.adjusted_p:.2g}",
+            "adjusted p": "< 0.001" if o.adjusted_p < 0.001 else f"{o.adjusted_p:.3g}",
             "why": o.reason,
         }
 

@@ -48,7 +48,7 @@ class Options(TrainingOptions):
     """A task or a configuration; without one, give --preset, --task or keys of the model."""
     preset: str | None = Field(default=None, description=f"Start from a preset: {', '.join(preset_names())}.")
     task: str | None = None
-    """A task instead of the configuration's: a task file, "emb-mlp" or "paper"."""
+    """A task instead of the configuration's: a task file, or a name, as for predict."""
     out: Path = Path("runs/train")
     """The folder that receives one run folder for each γ and seed."""
     device: str = "cpu"

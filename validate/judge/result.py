@@ -155,7 +155,7 @@ class Outcome(Shown, Result):
             "mean [95 %]": self.missing or self.mean_text(brief),
             "n": str(self.estimate.n),
             "seeds": str(n) if self.met is None else f"{self.met}/{n}",
-            "adjusted p": "" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}",
+            "adjusted p": "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3g}",
             "runs": self.runs,
             "why": "; ".join(filter(None, (self.reason, self.absent))),
         }
