@@ -80,6 +80,7 @@ CELLS = {
     "length, sequences": ("width-200-pairs", "length-sequences"),
     "all: printed, 1e-5": ("printed", None),
     "printed, 1e-4": ("printed-rates", "constant-1e-4"),
+    "printed, warm-up": ("printed-rates", "tenfold"),
 }
 """What of the printed setting the smaller task has, or at which rate the printed one is trained."""
 
