@@ -19,7 +19,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     path = next(block_vars["image_path_iterator"])
     sheet.figure_.savefig(path, dpi=110)
     picture = str(figure_rst([path], gallery_conf["src_dir"], sheet.caption))
-    runs = f"Drawn by anchorflow figures {number[1]}. Runs: {runs_behind(int(number[1]))}."
+    runs = f"Drawn by anchorflow figures {number[1]}; {runs_behind(int(number[1]))}."
     numbers = [f"- {_plain(line)}" for line in sheet.summary()]
     return "\n\n".join([picture, *map(_plain, (sheet.caption, sheet.note, runs)), "\n".join(numbers)]) + "\n"
 
@@ -27,4 +27,4 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 def _plain(text: str) -> str:
     """Return a text that reStructuredText shows as it is; commands as code, where two hyphens stay two."""
     escaped = re.sub(r"([\\`*_|])", r"\\\1", text)
-    return re.sub(r"anchorflow (study|figures) [^.]*", r"``\g<0>``", escaped)
+    return re.sub(r"anchorflow (study [^.]*|figures \d+)", r"``\g<0>``", escaped)
