@@ -75,10 +75,20 @@ class Level:
     rows: list[Aligned]
 
 
-def snapshot_at(run: Observations, level: float) -> int | None:
-    """Return the epoch of the snapshot whose training accuracy is nearest to a level, if one is near."""
-    distance, epoch = min((abs(accuracy_at(run, epoch) - level), epoch) for epoch in run.epochs)
-    return epoch if distance <= NEAR else None
+def snapshots_at(runs: Sequence[Observations], level: float) -> list[int]:
+    """Return an epoch of each run near a training accuracy, none if a run has no snapshot there.
+
+    It is each run's nearest, or one epoch for all, whichever is nearer to the level and has accuracies nearer
+    to each other: another seed's run at another accuracy is a rival with a handicap.
+    """
+    at = [{epoch: accuracy_at(run, epoch) for epoch in run.epochs} for run in runs]
+    nearest = [min(own, key=lambda epoch: abs(own[epoch] - level)) for own in at]
+    found = []
+    for epochs in (nearest, *([epoch] * len(runs) for epoch in set(at[0]).intersection(*at))):
+        accuracies = np.array([own[epoch] for own, epoch in zip(at, epochs, strict=True)])
+        if (far := np.abs(accuracies - level).max()) <= NEAR:
+            found.append((far + np.ptp(accuracies), epochs))
+    return min(found)[1] if found else []
 
 
 def flow_cosines(
@@ -139,10 +149,7 @@ def snapshots_at_levels(setting: Setting) -> dict[float, list[int]]:
     A setting without such a level, or one that the flow does not describe, is refused.
     """
     check_flow(setting.config)
-    near = {
-        level: [e for run in setting.runs if (e := snapshot_at(run, level)) is not None] for level in LEVELS
-    }
-    known = {level: epochs for level, epochs in near.items() if len(epochs) == len(setting.runs)}
+    known = {level: epochs for level in LEVELS if (epochs := snapshots_at(setting.runs, level))}
     if not known:
         problem = f"{setting.label} has no snapshots near the training accuracies {LEVELS}"
         raise InputError("flow", setting.label, problem, "train with more of --training.snapshot-epochs")

@@ -12,7 +12,7 @@ from sim.config.run import make_member_config
 from theory import InputError, cosine_matrix, off_diagonal
 from theory.task.task import task_from_dict
 from validate.compare import flow
-from validate.compare.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshot_at
+from validate.compare.flow import LEVELS, MAPPING, NEAR, SEED, aligned, flow_cosines, snapshots_at
 from validate.judge.measures.agreement import slope
 from validate.observe.groups import group_runs
 from validate.observe.times import accuracy_at
@@ -61,7 +61,7 @@ def test_every_line_has_the_numbers_of_its_own_predictor(setting, monkeypatch):
     assert asked == sorted(set(asked))
     assert [row.level for row in rows] == [level for level in LEVELS for _ in range(4)]
     for row in rows:
-        seen = [(run, snapshot_at(run, row.level) or 0) for run in setting.runs]
+        seen = list(zip(setting.runs, snapshots_at(setting.runs, row.level), strict=True))
         pairs = [off_diagonal(run.cosines(setting.task.anchors, epoch)) for run, epoch in seen]
         accuracies = [accuracy_at(run, epoch) for run, epoch in seen]
         assert np.abs(np.array(accuracies) - row.level).max() <= NEAR
