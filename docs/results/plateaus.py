@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -17,16 +18,20 @@ from theory.edge.display import text_table
 from theory.integrate.trajectory import first_passage
 from validate.figures.style import PAGE_WIDTH, PALETTE, styled
 from validate.observe import Observations, kept
+from validate.observe.groups import Setting, group_runs
 
-MODELS, SIZES, RATES = {"emb-mlp": "Emb-MLP", "transformer": "Transformer"}, (5, 10, 20), (0.3, 0.8)
+MODELS, SIZES = {"emb-mlp": "Emb-MLP", "transformer": "Transformer"}, (5, 10, 20)
 BAND = 0.1
 HEADER = ("model", "K", "γ", "level", "doublings at it", "in the middle above it", "pauses")
+Cell = tuple[str, int, Setting, tuple[float, ...]]  # model, K, one γ; losses of a guess, H(Y), H(Y | key)
 
 
-def runs_of(model: str, K: int, rate: float) -> list[Observations]:
-    """Return the four seeds of a model, a number of anchors and a γ."""
-    own = [run for run in kept("plateaus", f"{model}-{K}") if run.config.init_rate == rate]
-    return sorted(own, key=lambda run: run.config.seed)
+def cells() -> Iterator[Cell]:
+    """Yield the kept runs of each model, K and γ, and the levels that their task determines."""
+    for model, K in product(MODELS, SIZES):
+        for setting in sorted(group_runs(kept("plateaus", f"{model}-{K}")), key=lambda s: s.init_rate):
+            (levels,) = label_entropies(setting.task)
+            yield MODELS[model], K, setting, (math.log(setting.task.vocab_size), levels.nothing, levels.key)
 
 
 def doublings(run: Observations, level: float) -> float:
@@ -46,19 +51,13 @@ def rows() -> list[list[str]]:
     level above, which is that of a uniform guess for H(Y).
     """
     table = []
-    for model, K, rate in product(MODELS, SIZES, RATES):
-        runs = runs_of(model, K, rate)
-        (levels,) = label_entropies(runs[0].task)
-        guess = math.log(runs[0].task.vocab_size)
-        for name, level, above in (
-            ("H(Y)", levels.nothing, guess),
-            ("H(Y | key)", levels.key, levels.nothing),
-        ):
-            at, middle = ([doublings(run, to) for run in runs] for to in (level, (level + above) / 2))
+    for model, K, setting, levels in cells():
+        for name, level, above in zip(("H(Y)", "H(Y | key)"), levels[1:], levels, strict=False):
+            at, middle = ([doublings(run, to) for run in setting.runs] for to in (level, (level + above) / 2))
             seeds = [", ".join(f"{x:.2f}" for x in lengths) for lengths in (at, middle)]
             pauses = sum(x >= 2 * y for x, y in zip(at, middle, strict=True))
-            row = [MODELS[model], str(K), f"{rate:g}", f"{name} = {level:.2f}"]
-            table.append([*row, *seeds, f"{pauses}/{len(runs)}"])
+            row = [model, str(K), f"{setting.init_rate:g}", f"{name} = {level:.2f}"]
+            table.append([*row, *seeds, f"{pauses}/{len(at)}"])
     return table
 
 
@@ -67,16 +66,14 @@ def draw() -> Figure:
     """Return the loss of each run over steps, and the levels as dotted lines, in one colour for each K."""
     figure = Figure(figsize=(PAGE_WIDTH, 4.2), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)
-    for axes, (model, rate) in zip(panels.flat, product(MODELS, RATES), strict=True):
-        for K, colour in zip(SIZES, PALETTE, strict=False):
-            runs = runs_of(model, K, rate)
-            (levels,) = label_entropies(runs[0].task)
-            guess = math.log(runs[0].task.vocab_size)
-            axes.hlines([guess, levels.nothing, levels.key], 1, 20_000, ["0.5", colour, colour], ":")
-            for label, run in zip([f"K = {K}", "", "", ""], runs, strict=True):
-                steps, losses = np.array([(line["step"], line["loss"]["mem"]) for line in run.metrics]).T
-                axes.plot(steps, losses, color=colour, linewidth=0.8, label=label)
-        axes.set(title=f"{MODELS[model]}, γ = {rate}", xscale="log", xlim=(40, 20_000), ylim=(0, 4.4))
+    for model, K, setting, levels in cells():
+        title, colour = f"{model}, γ = {setting.init_rate:g}", PALETTE[SIZES.index(K)]
+        axes = panels[[*MODELS.values()].index(model), int(setting.init_rate > 0.5)]
+        axes.hlines(levels, 1, 20_000, ["0.5", colour, colour], ":")
+        for label, run in zip([f"K = {K}", "", "", ""], setting.runs, strict=True):
+            steps, losses = np.array([(line["step"], line["loss"]["mem"]) for line in run.metrics]).T
+            axes.plot(steps, losses, color=colour, linewidth=0.8, label=label)
+        axes.set(title=title, xscale="log", xlim=(40, 20_000), ylim=(0, 4.4))
     panels[0, 0].legend(loc="lower left")
     figure.supxlabel("step", fontsize="medium")
     figure.supylabel("loss", fontsize="medium")

@@ -85,47 +85,45 @@ CELLS = {
 """What of the printed setting the smaller task has, or at which rate the printed one is trained."""
 
 
-def runs_of(study: str, variant: str | None) -> list[Observations]:
-    """Return the kept runs of a cell; the seeds of the printed setting are two studies."""
-    return [*kept(study, variant), *(kept("printed-seeds") if study == "printed" else ())]
+def when_half_of_table(run: Observations) -> list[dict[str, Any]]:
+    """Return the evaluations at which half of the table is right."""
+    return [line for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
 
 
 def apart() -> None:
     """Print what changed settings do to runs of width 200, and other learning rates to printed ones."""
-    for name, cell in CELLS.items():
-        for run in runs_of(*cell):
-            half = [line["accuracy"]["rsn_test"] for line in run.metrics if line["accuracy"]["mem"] >= 0.5]
+    cells = {name: [*kept(*cell)] for name, cell in CELLS.items()}
+    cells["all: printed, 1e-5"] += kept("printed-seeds")
+    for name, runs in cells.items():
+        for run in runs:
+            half = [line["accuracy"]["rsn_test"] for line in when_half_of_table(run)]
             ended, change = run.metrics[-1]["accuracy"], learning.held_out_loss_change(run, since="guess")
             told = (name, run.config.init_rate, run.config.seed, learning.lead(run), half[:1], change)
             print(*told, learning.loss_gap_aligned(run), learning.loss_lead(run, "mem", "rsn_train"), ended)
     if len(sys.argv) > 2:
-        draw().savefig(sys.argv[2], dpi=200)
+        draw(cells).savefig(sys.argv[2], dpi=200)
 
 
 @styled
-def draw() -> Figure:
+def draw(cells: dict[str, list[Observations]]) -> Figure:
     """Return how much later half of the table is right than half of the sums, a mark for each run.
 
     Filled where fewer than a fifth of held-out sums are right by then. Circles end their brackets.
     """
     figure = Figure(figsize=(PAGE_WIDTH, 3.4), layout="constrained")
     for axes, rate in zip(figure.subplots(1, 2, sharex=True, sharey=True), (0.3, 0.8), strict=True):
-        for place, cell in enumerate(CELLS.values()):
-            runs = [run for run in runs_of(*cell) if run.config.init_rate == rate]
+        for place, every in enumerate(cells.values()):
+            runs = [run for run in every if run.config.init_rate == rate]
             for run, shift in zip(runs, np.linspace(-0.25, 0.25, len(runs)), strict=True):
                 low, high = ends(learning.lead(run))
-                then = [line for line in run.metrics if line["accuracy"]["mem"] >= 0.5] or run.metrics[-1:]
+                then = when_half_of_table(run) or run.metrics[-1:]
                 marker = ">" if np.isinf(high) else "<" if np.isinf(low) else "o"
                 at = low if np.isinf(high) else high
                 fill = "full" if then[0]["accuracy"]["rsn_test"] < 0.2 else "none"
                 axes.plot(at, place + shift, marker, color=PALETTE[0], fillstyle=fill, markersize=4)
         axes.axvline(1, color="0.5", linewidth=0.8)
-        axes.set(
-            title=f"γ = {rate}",
-            xlabel="doublings, half of sums to half of table",
-            ylim=(len(CELLS) - 0.5, -0.5),
-        )
-        axes.set_yticks(range(len(CELLS)), CELLS)
+        axes.set(title=f"γ = {rate}", xlabel="doublings, half of sums to half of table", ylim=(9.5, -0.5))
+        axes.set_yticks(range(len(cells)), cells)
     return figure
 
 

@@ -68,7 +68,7 @@ FAULTS: dict[str, tuple[Callable[[Language], object], str, str, str]] = {
         "pos_embed", "positions", "fan-in not known"),
     "a table whose name has the letters of a position's": (
         lambda m: m.register_module("decomposed", nn.Embedding(VOCAB, WIDTH)),
-        "decomposed.weight", "rate", "where γ"),
+        "decomposed.weight", "rate", "N(0, 1)"),
     "a matrix of zeros": (lambda m: nn.init.zeros_(m.layers[0].c_proj.weight),
         "layers.0.c_proj.weight", "constant", "all its entries"),
     "a gain": (lambda m: nn.init.constant_(m.layers[0].ln_2.weight, 2),

@@ -17,7 +17,7 @@ displacements are those of the rows:
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from theory.corpus.sequences import Block, Tokens
 from theory.edge.arrays import FloatArray
 
 CorpusPredictor = Literal["bigram", "marginal", "tied", "readout", "context"]
-PREDICTORS: tuple[CorpusPredictor, ...] = get_args(CorpusPredictor)
 
 
 def pair_entries(

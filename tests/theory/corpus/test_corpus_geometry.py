@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import pytest
 
 import theory
 from theory import corpus_geometry, cosine_matrix, off_diagonal
-from theory.corpus.rows import PREDICTORS, CorpusPredictor
+from theory.corpus.rows import CorpusPredictor
 from theory.edge.arrays import FloatArray
 
 V = 12
@@ -90,7 +91,7 @@ def true_rows(predictor: CorpusPredictor, length: int) -> FloatArray:
     return compared(joint, context - context.sum(axis=1)[:, None] / V, predictor)
 
 
-@pytest.mark.parametrize("predictor", PREDICTORS)
+@pytest.mark.parametrize("predictor", get_args(CorpusPredictor))
 def test_many_documents_give_the_cosines_of_the_definition(predictor: CorpusPredictor) -> None:
     """Where each document is repeated, what a document makes with itself is a vanishing part."""
     documents = markov(np.random.default_rng(1), TRANSITIONS, 60, 9)
@@ -120,7 +121,8 @@ def small_corpora(n: int, length: int) -> list[list[npt.NDArray[np.int64]]]:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "predictor", [p if p == "bigram" else pytest.param(p, marks=pytest.mark.slow) for p in PREDICTORS]
+    "predictor",
+    [p if p == "bigram" else pytest.param(p, marks=pytest.mark.slow) for p in get_args(CorpusPredictor)],
 )
 def test_small_corpora_have_no_bias_and_their_errors_are_true(predictor: CorpusPredictor) -> None:
     length, n = 6, 30
