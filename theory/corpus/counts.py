@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from theory.corpus.sequences import NO_PAIRS, read_blocks
+from theory.corpus.sequences import no_pairs, read_blocks
 from theory.edge.arrays import ArrayLike, Float64, FloatArray, Int64, IntArray, Integer
 from theory.edge.checked import Size, checked
 from theory.edge.checks import check_tokens
@@ -122,7 +122,7 @@ def corpus_counts(sequences: Any, vocab_size: Size) -> CorpusCounts:
         unigrams += np.bincount(block.tokens, minlength=vocab_size)
         n_sequences += len(block.lengths)
     if not any(part.nnz for part in held):
-        raise InputError("sequences", "too short", *NO_PAIRS)
+        raise no_pairs()
     return CorpusCounts(sum(held[1:], start=held[0]), unigrams, n_sequences)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from theory.corpus.moments import Entries, InnerProducts, document_moments, inner_products
 from theory.corpus.rows import CorpusPredictor, context_entries, pair_entries, row_geometry
-from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable
+from theory.corpus.sequences import Block, Tokens, check_repeatable, no_pairs
 from theory.edge.arrays import ArrayLike, BoolArray, FloatArray, Integer
 from theory.edge.checked import Size, checked
 from theory.edge.checks import check_tokens
@@ -227,7 +227,7 @@ def _products(
         remedy = f"give {FEWEST_DOCUMENTS} or more, or split long ones"
         raise InputError("sequences", n_documents, problem, remedy)
     if not any(part.mass[-1] for part in parts):
-        raise InputError("sequences", "too short", *NO_PAIRS)
+        raise no_pairs()
     return inner_products(parts)
 
 

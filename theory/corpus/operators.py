@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from theory.corpus.counts import CorpusCounts
-from theory.corpus.sequences import NO_PAIRS, Block, Tokens, check_repeatable, read_blocks
+from theory.corpus.sequences import Block, Tokens, check_repeatable, no_pairs, read_blocks
 from theory.edge.arrays import Float64, FloatArray
 from theory.edge.checked import Size, checked
 from theory.edge.errors import InputError
@@ -61,7 +61,7 @@ def context_operator(sequences: Any, vocab_size: Size) -> LinearOperator:
     check_repeatable(sequences)
     n_pairs = sum(len(block.inputs) for block in read_blocks(sequences, vocab_size, _BLOCK))
     if not n_pairs:
-        raise InputError("sequences", "too short", *NO_PAIRS)
+        raise no_pairs()
 
     def summed(vectors: FloatArray, part: Callable[[Block, FloatArray], Labelled]) -> FloatArray:
         """Return a part's rows over all positions, summed by token and divided by n: shape (V, k)."""

@@ -19,7 +19,6 @@ Tokens = AnyIntArray
 """Tokens of any integer type: a corpus is held in as few bytes as its vocabulary allows."""
 Sequences = Iterable[npt.ArrayLike]
 """Token sequences of any lengths; several passes need a list, or an object that can be read again."""
-NO_PAIRS = "no token follows another", "give sequences of two tokens or more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +120,17 @@ def check_repeatable(sequences: Sequences) -> None:
         raise InputError("sequences", sequences, "can be read only once", remedy)
 
 
+def no_pairs() -> InputError:
+    """Return the refusal of a corpus in which no token follows another."""
+    remedy = "give sequences of two tokens or more"
+    return InputError("sequences", "too short", "no token follows another", remedy)
+
+
 def as_lists(sequences: Sequences, vocab_size: int) -> list[Tokens]:
     """Return the sequences that are not empty as arrays, or refuse a corpus without any."""
     parts = [part for block in read_blocks(sequences, vocab_size, 2**20) for part in block.split()]
     if not parts:
-        raise InputError("sequences", "too short", *NO_PAIRS)
+        raise no_pairs()
     return parts
 
 
